@@ -199,10 +199,14 @@ operations AS (
     JOIN runs AS r ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
 )
 SELECT
-    o.trace_id, o.rank, o.device, regexp_replace(o.program, '\(\d+\)$', '') AS series, o.stream,
-    o.kernel_id, o.start_ns, o.end_ns, t.anchor_count,
-    t.remainder, CAST(o.num_layers AS INTEGER) AS num_layers, o.pass_id,
-    CASE WHEN o.op_seq <= o.end_seq THEN s.layer_id END AS layer_id,
+    o.trace_id, o.rank, o.device, regexp_replace(o.program, '\(\d+\)( backward)?$', '') AS series,
+    o.stream, o.kernel_id, o.start_ns, o.end_ns, t.anchor_count, t.remainder,
+    CAST(o.num_layers AS INTEGER) AS num_layers, o.pass_id, o.direction,
+    CASE
+        WHEN o.op_seq > o.end_seq THEN NULL
+        WHEN o.direction = 'backward' THEN o.num_layers - 1 - s.layer_id
+        ELSE s.layer_id
+    END AS layer_id,
     CASE
         WHEN s.layer_id IS NULL THEN 'prologue'
         WHEN o.op_seq > o.end_seq THEN 'epilogue'
@@ -390,6 +394,7 @@ UNION ALL
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
     num_layers, CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id,
-    CASE WHEN layer_id IS NOT NULL THEN 'full' END, NULL, part,
+    CASE WHEN layer_id IS NOT NULL THEN 'full' END,
+    CASE WHEN layer_id IS NOT NULL THEN direction END, part,
     CASE WHEN part IS NOT NULL THEN pass_id END, FALSE, 'program run'
 FROM _program_places;

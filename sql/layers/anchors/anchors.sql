@@ -38,7 +38,7 @@ JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
 JOIN kernels AS k ON k.trace_id = a.trace_id AND k.kernel_id = a.kernel_id
 UNION ALL
 SELECT
-    a.trace_id, k.rank, a.device, regexp_replace(a.program, '\(\d+\)$', ''), k.stream,
+    a.trace_id, k.rank, a.device, regexp_replace(a.program, '\(\d+\)( backward)?$', ''), k.stream,
     row_number() OVER (PARTITION BY a.trace_id, a.device ORDER BY k.start_ns, a.kernel_id) - 1,
     a.kernel_id, k.start_ns, k.end_ns, k.name, 'inside', a.family, 'detected'
 FROM _program_anchors AS a

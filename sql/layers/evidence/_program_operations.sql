@@ -3,8 +3,9 @@
 -- one family if they have the same category; an instruction that runs several times in a run, in a
 -- loop, is a family of its own. Operations that only enclose others, such as a loop, are left out,
 -- and so are copies of memory. If no line of the device shows the runs, as on GPUs, the host's call
--- of the program is the run, with the operations that it launched. If the user named an anchor,
--- there are no rows.
+-- of the program is the run, with the operations that it launched. A run that trains is two: from
+-- its first product on whose path in the framework has a transpose (JAX), it runs backward. If the
+-- user named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -15,9 +16,11 @@
 -- kernel_id        BIGINT   the operation
 -- start_ns         BIGINT   its start
 -- end_ns           BIGINT   its end
--- program          VARCHAR  program, with its fingerprint, or a number if the run shows none
--- run_id           BIGINT   event_id of the run
--- run_ns           BIGINT   start of the run
+-- program          VARCHAR  program, with its fingerprint, or a number if the run shows none;
+--                           backward appended for what runs backward
+-- direction        VARCHAR  forward or backward, NULL if the run shows no backward pass
+-- run_id           BIGINT   event_id of the run; of its first backward product for that part
+-- run_ns           BIGINT   start of the run, or of that product
 -- seq              BIGINT   place in the run by start, from 1
 -- family           VARCHAR  name, without its numbers if it is not in a loop, and category
 -- category         VARCHAR  its category
@@ -110,29 +113,74 @@ kinds AS (
     FROM (SELECT DISTINCT name, category FROM in_runs) AS n
     LEFT JOIN anchor_roles AS r ON r.category = n.category
 ),
+-- The path of an instruction is the same in all runs. Kernels of a GPU are not instructions.
+instructions AS (
+    SELECT o.trace_id, o.program, o.name, min(o.kernel_id) AS kernel_id
+    FROM in_runs AS o
+    JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+    ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
+    WHERE k.is_product
+    GROUP BY o.trace_id, o.program, o.name
+),
+transposed AS (
+    SELECT i.trace_id, i.program, i.name
+    FROM instructions AS i
+    JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
+    WHERE e.lane = 'device' AND contains(e.args ->> '$.tf_op', 'transpose(')
+),
+backward_starts AS (
+    SELECT
+        o.trace_id, o.device, o.run_id, min(o.start_ns) AS from_ns,
+        arg_min(o.kernel_id, (o.start_ns, o.kernel_id)) AS from_id
+    FROM in_runs AS o
+    JOIN transposed AS t
+        ON t.trace_id = o.trace_id AND t.program = o.program AND t.name = o.name
+    GROUP BY o.trace_id, o.device, o.run_id
+),
+directed AS (
+    SELECT
+        o.* REPLACE (
+            if(o.start_ns >= b.from_ns, o.program || ' backward', o.program) AS program,
+            if(o.start_ns >= b.from_ns, b.from_id, o.run_id) AS run_id,
+            if(o.start_ns >= b.from_ns, b.from_ns, o.run_ns) AS run_ns
+        ),
+        CASE
+            WHEN o.start_ns >= b.from_ns THEN 'backward'
+            WHEN b.from_id IS NOT NULL THEN 'forward'
+        END AS direction
+    FROM in_runs AS o
+    LEFT JOIN backward_starts AS b
+        ON b.trace_id = o.trace_id AND b.device = o.device AND b.run_id = o.run_id
+),
 -- Instructions in a loop run in each of its turns, under their own names. A turn with more work
--- than a layer has is a step or a micro-batch, whose layers are unrolled. Kernels of a GPU are not
--- instructions: several may share a name.
+-- than a layer has is a step or a micro-batch, whose layers are unrolled. A layer that runs
+-- backward may have several attentions, of which one is computed again: there, turns are layers if
+-- those of a forward loop of as many turns are. Kernels of a GPU are not instructions: several may
+-- share a name.
 looped AS (
     SELECT DISTINCT trace_id, program, unnest(names) AS name
     FROM (
-        SELECT trace_id, device, run_id, program, turns, list(name) AS names
-        FROM (
-            SELECT
-                o.trace_id, o.device, o.run_id, o.program, o.name, count(*) AS turns,
-                bool_or(k.is_product) AS is_product, bool_or(k.is_attention) AS is_attention
-            FROM in_runs AS o
-            JOIN kinds AS k ON k.name = o.name AND k.category = o.category
-            ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
-            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.name
-            HAVING count(*) > 2
-        )
-        GROUP BY trace_id, device, run_id, program, turns
-        HAVING
+        SELECT
+            trace_id, device, program, direction, turns, list(name) AS names,
             count(*) FILTER (is_attention) <= 1
             AND count(*) FILTER (is_product) <= (
                 SELECT value FROM program_layer_limits WHERE program_limit = 'layer_products'
-            )
+            ) AS is_layer
+        FROM (
+            SELECT
+                o.trace_id, o.device, o.run_id, o.program, o.direction, o.name,
+                count(*) AS turns, bool_or(k.is_product) AS is_product,
+                bool_or(k.is_attention) AS is_attention
+            FROM directed AS o
+            JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+            ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
+            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.name
+            HAVING count(*) > 2
+        )
+        GROUP BY trace_id, device, run_id, program, direction, turns
+        QUALIFY is_layer OR coalesce(bool_or(is_layer AND direction = 'forward') OVER (
+            PARTITION BY trace_id, device, replace(program, ' backward', ''), turns
+        ), FALSE)
     )
 ),
 counted AS (
@@ -143,7 +191,7 @@ counted AS (
         count(CASE WHEN k.is_product OR o.is_collective THEN 1 END) OVER (
             in_time ROWS UNBOUNDED PRECEDING
         ) AS parted
-    FROM in_runs AS o
+    FROM directed AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
     LEFT JOIN looped AS l
         ON l.trace_id = o.trace_id AND l.program = o.program AND l.name = o.name
@@ -152,8 +200,8 @@ counted AS (
     )
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, program, run_id, run_ns, seq,
-    family, category,
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, program, direction, run_id, run_ns,
+    seq, family, category,
     is_attention AND coalesce(parted > lag(parted) OVER alike, TRUE) AS begins_beat,
     is_product, is_collective
 FROM counted

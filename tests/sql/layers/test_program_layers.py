@@ -158,6 +158,44 @@ def test_a_loop_around_anchors_that_the_user_names_is_of_no_layer(tmp_path):
 
 
 @in_one_lake
+def test_a_step_of_training_is_a_forward_pass_and_a_backward_one(tmp_path):
+    # Loops of six layers. What runs backward computes the attention again; its gradient is two kernels.
+    there = '{"hlo_category": "convolution fusion", "tf_op": "jit(step)/jvp(Model)/dot_general:"}'
+    back = '{"hlo_category": "convolution fusion", "tf_op": "jit(step)/transpose(jvp(Model))/dot_general:"}'
+    forward_layer = [("add_fusion.1", 2, ""), ("fusion.2", 5, there), ("splash_mha_fwd.3", 9, ""),
+                     ("fusion.4", 8, there), ("all-reduce.5", 3, "")]  # fmt: skip
+    backward_layer = [("fusion.11", 16, back), ("splash_mha_fwd.12", 9, ""), ("splash_mha_dq.13", 11, ""),
+                      ("splash_mha_dkv.14", 12, ""), ("fusion.15", 10, back)]  # fmt: skip
+    program = Program()
+    for _ in range(2):
+        start = program.now
+        program.add("gather_fusion.20", 7, "")
+        program.loop("while.21", forward_layer, 6)
+        for head in (("fusion.22", 6, there), ("reduce_fusion.23", 4, ""), ("fusion.24", 12, back)):
+            program.add(*head)
+        program.loop("while.25", backward_layer, 6)
+        program.add("adam_fusion.26", 20, "")
+        program.modules.append(f"jit_step(4711) {start}+{program.now - start}")
+        program.now += 50
+    lake = yield program.written(tmp_path)
+    # Forward layers of 27, backward ones of 58, each step.
+    assert lake.rows("SELECT pass_id, series, direction, complete, num_layers, span_us FROM passes ORDER BY 1") == [
+        (2 * step + nth, "jit_step", direction, True, 6, span)
+        for step in range(2)
+        for nth, (direction, span) in enumerate([("forward", 162.0), ("backward", 348.0)])
+    ]
+    assert lake.rows("SELECT DISTINCT direction, kernel_count, sum_us FROM layers ORDER BY 3") == [
+        ("forward", 5, 27.0), ("backward", 5, 58.0),
+    ]  # fmt: skip
+    # The last layer runs backward first.
+    order = "SELECT list(layer_id ORDER BY start_ns) FROM layers WHERE pass_id < 2 GROUP BY pass_id ORDER BY pass_id"
+    assert lake.rows(order) == [([0, 1, 2, 3, 4, 5],), ([5, 4, 3, 2, 1, 0],)]
+    assert lake.rows(f"SELECT * FROM ({PARTS}) WHERE pass_id < 2") == [
+        (0, "prologue", 1, 7.0), (0, "epilogue", 2, 10.0), (1, "prologue", 1, 12.0), (1, "epilogue", 1, 20.0),
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_without_attention_what_repeats_tells_the_layers(tmp_path):
     program = Program()
     mixer = tuple(("scan_fusion" if kernel[0].startswith("RPA") else kernel[0], *kernel[1:]) for kernel in LAYER)
