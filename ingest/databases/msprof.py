@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..ascend.rows import dims
 from ..reader import Reading
+from .counters import TABLE as COUNTERS
+from .counters import counters_of
 from .parts import Part, arguments, events, json_text
 from .sqlite import SqliteTables
 
@@ -33,6 +35,11 @@ _DESCRIBED = {
 }  # fmt: skip
 #: Its numbers, with their names in all versions.
 _NUMBERS = {"block_num": ("blockNum", "blockDim"), "mix_block_num": ("mixBlockNum", "mixBlockDim"), "wait": ("waitNs",)}
+#: Tables that others are joined with, or that describe the capture.
+_READ_BESIDE = {
+    "TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO", "COMMUNICATION_SCHEDULE_TASK_INFO", "PYTORCH_API",
+    "CONNECTION_IDS", "STRING_IDS", "RANK_DEVICE_MAP", "NPU_INFO", "HOST_INFO", "META_DATA", "SESSION_TIME_INFO",
+}  # fmt: skip
 _TASK_NUMBERS = {"task_id": "taskId", "model_id": "modelId", "context_id": "contextId"}
 _TASK_NAMES = ("name", "kind", *_DESCRIBED.values())
 
@@ -51,7 +58,8 @@ _TASKS = Part(
     "tasks of msprof",
     _TIMES
     | dict.fromkeys(("deviceId", "streamId", "connectionId", "of_collective"), "int")
-    | dict.fromkeys((*_TASK_NUMBERS.values(), *_NUMBERS, *_TASK_NAMES), "int"),
+    | dict.fromkeys((*_TASK_NUMBERS.values(), *_NUMBERS, *_TASK_NAMES), "int")
+    | {"counters": "text"},
     events(
         lane="'device'",
         ph="'X'",
@@ -73,10 +81,12 @@ _TASKS = Part(
             wait="'\"' || CAST(wait / 1000 AS DECIMAL(18, 3)) || '\"'",
             **{name: f"'\"' || {column} || '\"'" for name, column in _TASK_NUMBERS.items()},
             connection_id="connectionId",
+            counters=f"CASE WHEN counters IS NOT NULL THEN {json_text('counters')} END",
         ),
         **_SPAN,
     ),
     _TASK_NAMES,
+    digits=("counters",),
 )
 _COLLECTIVES = Part(
     "COMMUNICATION_OP",
@@ -168,21 +178,7 @@ class Msprof:
         """Define the tasks as joins with their descriptions."""
         self.tables = tables
         self.parts = [_TASKS, _COLLECTIVES, _OPERATORS, _CALLS, _RANGES, _STEPS]
-        described = set(tables.columns.get("COMPUTE_TASK_INFO", ()))
-        chosen = [f"c.{name} AS {name}" for name in ("name", *_DESCRIBED.values()) if name in described]
-        chosen += ["c.taskType AS core"] * ("taskType" in described)
-        for name, written in _NUMBERS.items():
-            chosen += [f"c.{column} AS {name}" for column in written if column in described][:1]
-        joined = "LEFT JOIN COMPUTE_TASK_INFO AS c ON c.globalTaskId = t.globalTaskId" if described else ""
-        if "COMMUNICATION_TASK_INFO" in tables.columns:
-            chosen.append(
-                "t.globalTaskId IN (SELECT globalTaskId FROM COMMUNICATION_TASK_INFO)"
-                + (" AND c.globalTaskId IS NULL" if described else "")
-                + " AS of_collective"
-            )
-        tables.define(
-            _TASKS.table, f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM TASK AS t {joined}"
-        )
+        tables.define(_TASKS.table, self._task_query())
         listed, more = "p.connectionId", ""
         if "CONNECTION_IDS" in tables.columns:
             listed, more = (
@@ -199,6 +195,38 @@ class Msprof:
         self._elements = {
             number: _ELEMENTS.get(str(name)) for number, name in tables.rows("ENUM_HCCL_DATA_TYPE", ("id", "name"))
         }
+
+    def _task_query(self) -> str:
+        """Return the SQL of tasks with their descriptions: of compute, or of the AI CPU's part of a collective."""
+        columns = self.tables.columns
+        described = set(columns.get("COMPUTE_TASK_INFO", ()))
+        scheduled = set(columns.get("COMMUNICATION_SCHEDULE_TASK_INFO", ()))
+        chosen, joined = [], ""
+        for column, name in ({name: name for name in ("name", *_DESCRIBED.values())} | {"taskType": "core"}).items():
+            found = [f"c.{column}"] * (column in described) + [f"s.{column}"] * (column in scheduled)
+            if found:
+                chosen.append(f"coalesce({', '.join((*found, 'NULL'))}) AS {name}")
+        for name, written in _NUMBERS.items():
+            chosen += [f"c.{column} AS {name}" for column in written if column in described][:1]
+        for name, table in {"c": "COMPUTE_TASK_INFO", "s": "COMMUNICATION_SCHEDULE_TASK_INFO"}.items():
+            if table in columns:
+                joined += f" LEFT JOIN {table} AS {name} ON {name}.globalTaskId = t.globalTaskId"
+        if "COMMUNICATION_TASK_INFO" in columns:
+            chosen.append(
+                "t.globalTaskId IN (SELECT globalTaskId FROM COMMUNICATION_TASK_INFO)"
+                + (" AND c.globalTaskId IS NULL" if described else "")
+                + (" AND s.globalTaskId IS NULL" if scheduled else "")
+                + " AS of_collective"
+            )
+        tasks = "TASK"
+        self._counters, counters = counters_of(self.tables)
+        if counters:
+            chosen.append("p.counters")
+            joined += f" LEFT JOIN ({counters}) AS p ON p.globalTaskId = t.globalTaskId"
+            if "timestampNs" in columns[COUNTERS]:
+                joined += " AND p.nth = t.nth"
+                tasks = "(SELECT *, row_number() OVER (PARTITION BY globalTaskId ORDER BY startNs) AS nth FROM TASK)"
+        return f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM {tasks} AS t{joined}"
 
     @staticmethod
     def knows(names: set[str]) -> bool:
@@ -224,12 +252,14 @@ class Msprof:
         if len(ranks) == 1 and min(ranks) >= 0:
             facts |= {"rank": min(ranks), "rank_source": "RANK_DEVICE_MAP"}
         about: dict[str, Any] = {"kind": "msprof", "first_event": first, "rows": events - first}
-        read = {part.table for part in self.parts} | {"TASK", "PYTORCH_API"}
-        read |= {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"}
+        read = {part.table for part in self.parts} | _READ_BESIDE
+        if self._counters:
+            read.add(COUNTERS)
+            about["counters"] = self._counters
         not_read = {
             table: rows
-            for table, columns in sorted(self.tables.columns.items())
-            if table not in read and {"startNs", "timestampNs"}.intersection(columns)
+            for table in sorted(self.tables.columns)
+            if table not in read and not table.startswith(("ENUM_", "sqlite_"))
             and (rows := self.tables.count(table))
         }  # fmt: skip
         if not_read:

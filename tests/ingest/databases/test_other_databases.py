@@ -1,5 +1,6 @@
 """Databases of rocprofiler-sdk and msprof, made to their documented tables: no real ones were at hand."""
 
+import sqlite3
 from typing import Any
 
 import pytest
@@ -94,3 +95,99 @@ def test_msprof_gives_rank_clock_device_and_sizes_and_none_of_its_environment(ms
     ]
     written = everything_in(msprof.path)
     assert [text for text in SECRETS if text.split()[0] in written] == []
+
+
+#: In ns; a product's core time is 9 µs at 1800 MHz on 20 cores, 4.5 µs of it multiplying.
+COUNTED = {"aic_total_time": 9000, "aic_total_cycles": 324_000, "aic_mac_time": 4500, "aic_mac_ratio_extra": 0.5}
+WITH_SCHEDULE = f"""
+    INSERT INTO STRING_IDS VALUES (91, 'KERNEL_AICPU'), (92, 'AI_CPU'), (93, 'hcom_allReduce_AicpuKernel');
+    INSERT INTO TASK VALUES ({MSPROF_NS + 139_900}, {MSPROF_NS + 160_100}, 4, 700, 90, 77, 91, 0, 9, 9, 0);
+    CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO (name, globalTaskId, taskType, opType);
+    INSERT INTO COMMUNICATION_SCHEDULE_TASK_INFO VALUES (93, 90, 92, 93)"""
+
+
+def with_counters(rows: list[tuple], *columns: str) -> str:
+    """Return the SQL that adds the counters of tasks, rows of an id, a counter, its value, and the additional columns.
+
+    Another table has two rows that no query can use.
+    """
+    names = [f"({50 + place}, '{name}')" for place, name in enumerate(COUNTED)]
+    values = [str((row[0], 50 + list(COUNTED).index(row[1]), *row[2:])) for row in rows]
+    return f"""
+        INSERT INTO STRING_IDS VALUES {", ".join(names)};
+        CREATE TABLE TASK_PMU_INFO ({", ".join(("globalTaskId", "name", "value", *columns))});
+        INSERT INTO TASK_PMU_INFO VALUES {", ".join(values)};
+        CREATE TABLE SAMPLE_PMU_SUMMARY (deviceId, metric, value, coreId, coreType);
+        INSERT INTO SAMPLE_PMU_SUMMARY VALUES (4, 1, 2, 3, 4), (4, 1, 2, 4, 4)"""
+
+
+def scaled(factors: dict[str, float]) -> list[tuple[str, float]]:
+    return [(name, value * factors.get(name, 1)) for name, value in COUNTED.items()]
+
+
+VARIANTS = {
+    "schedule": WITH_SCHEDULE,
+    "ns": with_counters([(0, *counter) for counter in scaled({})]),
+    "us": with_counters([(0, *counter) for counter in scaled({"aic_total_time": 0.001, "aic_mac_time": 0.001})]),
+    # A writer that cuts shares off to whole numbers.
+    "cut": with_counters([(0, *counter) for counter in scaled({"aic_mac_ratio_extra": 0})]),
+    # A graph runs the same task twice, the second time with twice the time and cycles.
+    "replayed": "UPDATE TASK SET globalTaskId = 0 WHERE globalTaskId = 1;" + with_counters(
+        [(0, *counter, MSPROF_NS + 130_000)
+         for counter in scaled(dict.fromkeys(COUNTED, 2) | {"aic_mac_ratio_extra": 1})]
+        + [(0, *counter, MSPROF_NS + 105_000) for counter in scaled({})], "timestampNs"),
+    "unclear": "UPDATE TASK SET globalTaskId = 0 WHERE globalTaskId = 1;" + with_counters(
+        [(0, *counter) for counter in scaled({}) + scaled({})]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory: Any) -> Lake:
+    """A lake with databases of Ascend's profiler that have more tables."""
+    folder = tmp_path_factory.mktemp("variants")
+    lake = Lake(folder / "lake")
+    for name, script in VARIANTS.items():
+        connection = sqlite3.connect(write_msprof(folder / f"{name}.db"))
+        connection.executescript(script)
+        connection.close()
+    ingest_into(lake, *(folder / f"{name}.db" for name in VARIANTS))
+    return lake
+
+
+def test_the_ai_cpus_part_of_a_collective_in_msprof_is_a_service_row_and_no_compute(variants):
+    assert variants.rows("""
+        SELECT name, op_type, core, comm_role, counted FROM ascend_kernels JOIN traces USING (trace_id)
+        WHERE trace = 'schedule' AND kernel_id IN (SELECT event_id FROM events WHERE stream = 9)""") == [
+        ("hcom_allReduce_AicpuKernel", "hcom_allReduce_AicpuKernel", "AI_CPU", "service", False)
+    ]
+    # As without that task.
+    assert variants.rows("""
+        SELECT busy_us, compute_us, exposed_communication_us FROM time_breakdown JOIN traces USING (trace_id)
+        WHERE trace = 'schedule'""") == [(43, 20, 20)]
+
+
+def test_counters_of_msprof_are_those_of_the_table_of_kernels(variants):
+    found = variants.rows("""
+        SELECT trace, cube_us, cube_mhz, mac_ratio, pmu_flop FROM kernel_pmu JOIN traces USING (trace_id)
+        ORDER BY trace, kernel_id""")
+    # 8192 FLOP in a core's cycle in FP16, in half of the cycles.
+    once = (9, 1800, 0.5, 324_000 * 0.5 * 8192)
+    twice = (18, 1800, 0.5, 2 * once[-1])
+    assert found == [("cut", *once), ("ns", *once), ("replayed", *once), ("replayed", *twice), ("us", *once)]
+    assert variants.rows("""
+        SELECT counter, unit, value FROM pmu_counters JOIN traces USING (trace_id)
+        WHERE trace = 'ns' ORDER BY counter""") == [
+        ("aic_mac_ratio", None, 0.5), ("aic_mac_time", "us", 4.5), ("aic_total_cycles", None, 324_000),
+        ("aicore_time", "us", 9),
+    ]  # fmt: skip
+    # The two products have one row; only one has counters.
+    assert variants.rows("""
+        SELECT op_type, calls, mac_pct FROM core_use JOIN traces USING (trace_id) WHERE trace = 'ns'""") == [
+        ("MatMulV2", 1, 50)
+    ]
+
+
+def test_tables_of_msprof_that_are_not_read_are_listed(variants):
+    assert variants.rows("""
+        SELECT DISTINCT json_extract_string(metadata, '$.files[0].not_read') FROM traces
+        WHERE trace <> 'schedule'""") == [('{"SAMPLE_PMU_SUMMARY":2}',)]
