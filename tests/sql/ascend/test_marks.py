@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from ...ascend_captures import Capture, Model, paged
+from ...ascend_captures import Attention, Capture, Model, paged
 from ...lakes import Own, in_one_lake
 
 
@@ -127,3 +127,44 @@ def test_a_layer_whose_halves_are_between_norms_begins_at_the_last_of_them(tmp_p
     ]
     parts = "SELECT DISTINCT part, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY ALL"
     assert ask(lake, parts) == [("epilogue", 50.0), ("prologue", 2.0)]
+
+
+def of_newer_types(*kinds: str) -> Attention:
+    """Return an attention of these kernels, 9 us each, then a product fused with its all-reduce, 30 us."""
+
+    def attention(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+        for kind in kinds:
+            capture.add(kind, 9)
+        capture.add("MatmulAllReduce", 30)
+
+    return attention
+
+
+@pytest.mark.parametrize("kinds", [
+    ("MlaPrologV3", "FusedInferAttentionScore"),
+    ("QuantLightningIndexerV2Metadata", "QuantLightningIndexerV2", "SparseAttnSharedkvMetadata", "SparseAttnSharedkv"),
+    ("NsaCompressAttentionInfer", "NsaSelectedAttentionInfer"),
+    ("RecurrentKda",),
+    ("FlashMlaWithKvcache",),
+])  # fmt: skip
+@in_one_lake
+def test_attention_of_newer_types_makes_layers_and_fused_kernels_are_their_products(tmp_path, kinds):
+    capture = Capture(clock=Decimal(1751530000000000 + len("".join(kinds))))
+    for _ in range(3):
+        Model(4, of_newer_types(*kinds), mixtures=0).run(capture, 16, 16)
+        capture.wait(3000)
+    # One kernel for all that the experts of a layer do, their exchange included.
+    capture.rows = [
+        replace(row, kind="DispatchFFNCombine", name="DispatchFFNCombine") if row.kind == "GroupedMatmul" else row
+        for row in capture.rows
+        if not row.kind.startswith("MoeDistribute")
+    ]
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    assert ask(lake, "SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+    groups = """
+        SELECT DISTINCT category_group, sum(sum_us) FROM layer_categories
+        WHERE category_group <> 'norm' GROUP BY pass_id, layer_id, category_group ORDER BY ALL"""
+    # Two collectives of 15; the fused product, that of the router, and 3 on another stream; 3 for the router's choice.
+    assert ask(lake, groups) == [
+        ("attention", 9.0 * len(kinds)), ("communication", 30.0), ("gemm", 30 + 8 + 3.0), ("moe", 30 + 3.0),
+    ]  # fmt: skip

@@ -220,7 +220,7 @@ def test_variants_fold_into_one_type_with_one_category(tmp_path):
 FINER = {
     "ChunkGatedDeltaRuleFwdH": "linear_attention", "EmbeddingBag": "embedding", "Cumsum": "scan",
     "HistogramV2": "index", "ArgMaxV2": "reduce", "Sort": "sort", "TopKV2": "topk", "DSARandomUniform": "random",
-    "DispatchFFNCombine": "mc2", "MoeDistributeDispatchV2": "communication",
+    "DispatchFFNCombine": "moe_gemm", "MoeDistributeDispatchV2": "communication",
     "MoeDistributeCombineV2": "communication",
 }  # fmt: skip
 

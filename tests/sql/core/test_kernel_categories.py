@@ -128,6 +128,53 @@ linear_attention | void ssm_scan_f32<1, 256, 128>(float const*)
 linear_attention | void ssm_scan_f32_group<16, 128>(float const*)
 linear_attention | void ssm_conv_f32<true, 128, 4>(float const*)
 communication | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)
+mc2           | InplaceMatmulAllReduceAddRmsNorm
+mc2           | GroupedMatMulAlltoAllv
+mc2           | GroupedMatMulAllReduce
+mc2           | MatmulAlltoAll
+mc2           | AlltoAllvGroupedMatMul
+mc2           | AllGatherMatmul
+mc2           | BatchMatMulReduceScatterAlltoAll
+moe_gemm      | DispatchFFNCombineW4A8
+moe_gemm      | DispatchGmmCombineDecode
+moe_gemm      | FusedDeepMoe
+communication | InplaceMatmulAllReduceAddRmsNormAicpu
+communication | GroupedMatMulAlltoAllvAicpu
+communication | QuantAllReduce
+communication | MoeDistributeDispatchV3
+communication | AttentionToFFN
+communication | NotifyDispatch
+communication | DistributeBarrier
+attention     | MlaPrologV3
+attention     | MlaPreprocess
+attention     | QuantLightningIndexer
+attention     | LightningIndexerGrad
+attention     | SparseAttnSharedkv
+attention     | SparseFlashMla
+attention     | NsaCompressAttention
+attention     | Compressor
+attention_metadata | QuantLightningIndexerV2Metadata
+attention_metadata | SparseFlashMlaMetadata
+linear_attention | RecurrentKda
+linear_attention | ChunkKdaFwd
+linear_attention | ChunkFwdO
+kv_store      | StoreKvBlock
+kv_store      | ScatterPaCache
+kv_store      | GatherPaKvCache
+kv_store      | KvCompressEpilog
+rope          | RopeWithSinCosCache
+rope          | RopeQuantKvcache
+moe_routing   | AttentionWorkerCombine
+moe_routing   | FfnWorkerBatching
+moe_routing   | DispatchLayout
+mhc_pre_fuse  | HcPre
+mhc_pre_fuse  | MhcSinkhorn
+mhc_post      | MhcPost
+gemm          | FFN
+gemm          | Einsum
+norm          | DeepNorm
+random        | StatelessRandomUniformV2
+batch_prep    | CopyAndExpandEagleInputs
 other     | message_fwd_kernel
 """  # noqa: E501
 
