@@ -24,7 +24,9 @@ ALIASES = {
     "core": ("accelerator core", "task type"),
     "start": ("start time(us)", "task start time(us)", "task start time"),
     "dur": ("duration(us)", "task duration(us)", "task duration"),
-    "wait": ("wait time(us)", "task wait time(us)", "task wait time"),
+    "wait": ("wait time(us)", "task wait time(us)"),
+    # Of msprof-analyze: from the start of the task before, not from its end.
+    "wait_from_start": ("task wait time",),
     "block_num": ("block dim", "block num"),
     "mix_block_num": ("mix block dim", "mix block num"),
     "hf32": ("hf32 eligible",),

@@ -213,7 +213,8 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- model_id        BIGINT   model, NULL for none
 -- task_id         BIGINT   task; counts to 65535 on a stream, then restarts at 0
 -- context_id      BIGINT   part of the task
--- wait_ns         BIGINT   wait as the profiler counts it, ns
+-- wait_ns         BIGINT   wait as the profiler counts it, ns; NULL in the export of
+--                          msprof-analyze, which counts from the start of the task before
 -- block_num       INTEGER  blocks launched
 -- mix_block_num   INTEGER  blocks on the second kind of core
 -- op_state        VARCHAR  dynamic or static

@@ -40,7 +40,9 @@
 -- model_id         BIGINT   model, NULL for none
 -- task_id          BIGINT   task; counts to 65535 on a stream, then restarts at 0
 -- context_id       BIGINT   part of the task
--- wait_ns          BIGINT   wait as the profiler counts it, over all streams, ns
+-- wait_ns          BIGINT   wait as the profiler counts it, over all streams, ns; NULL in the
+--                           export of msprof-analyze, which counts from the start of the task
+--                           before
 -- block_num        INTEGER  blocks launched
 -- mix_block_num    INTEGER  blocks on the second kind of core
 -- op_state         VARCHAR  dynamic or static
