@@ -1,9 +1,11 @@
--- One row per kernel that does the work of a framework operator whose shapes give the floating-
--- point operations, see operator_works.
+-- One row per kernel whose floating-point operations follow from shapes: its own in a table of
+-- Ascend kernels, see ascend_operators, else those of the framework operator whose work it does,
+-- see operator_works.
 --
--- Each call counts once, see counted_operators. Its work is done by the operator's kernels whose
--- category does such work (operator_categories) or, if none is of that kind, by all that compute.
--- Several kernels share it in proportion to their durations.
+-- Each call counts once, see counted_operators, and not at all if one of its kernels has its own
+-- shapes. Its work is done by the operator's kernels whose category does such work
+-- (operator_categories) or, if none is of that kind, by all that compute. Several kernels share it
+-- in proportion to their durations.
 CREATE VIEW _operator_flops AS
 WITH counted AS (
     SELECT o.trace_id, o.op_id, o.family, w.flop
@@ -11,22 +13,31 @@ WITH counted AS (
     JOIN operator_works AS w USING (trace_id, work_id)
     WHERE w.flop > 0
 ),
+own AS (
+    SELECT trace_id, kernel_id, TRY_CAST(flop AS BIGINT) AS flop
+    FROM ascend_operators
+    WHERE counted AND flop > 0
+),
 launched AS (
     SELECT
         k.trace_id, k.kernel_id, k.op_id, k.start_ns, k.dur_ns, o.flop,
-        coalesce(contains(c.families, o.family), FALSE) AS fits
+        coalesce(contains(c.families, o.family), FALSE) AS fits,
+        own.kernel_id IS NOT NULL AS has_own
     FROM kernels AS k
     JOIN counted AS o ON o.trace_id = k.trace_id AND o.op_id = k.op_id
     LEFT JOIN operator_categories AS c
         ON c.category
         = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
+    LEFT JOIN own ON own.trace_id = k.trace_id AND own.kernel_id = k.kernel_id
     -- An operator around the launch of a graph does not describe the graph's kernels.
     WHERE k.kind = 'compute' AND k.dur_ns > 0 AND coalesce(k.launch_kernels, 1) = 1
 ),
 workers AS (
     SELECT trace_id, kernel_id, op_id, start_ns, dur_ns, CAST(flop AS HUGEINT) AS flop
     FROM launched
-    QUALIFY fits OR NOT bool_or(fits) OVER (PARTITION BY trace_id, op_id)
+    WINDOW of_operator AS (PARTITION BY trace_id, op_id)
+    QUALIFY
+        (fits OR NOT bool_or(fits) OVER of_operator) AND NOT bool_or(has_own) OVER of_operator
 ),
 shares AS (
     SELECT
@@ -42,7 +53,9 @@ SELECT
     TRY_CAST(
         try(flop * done_ns // total_ns - flop * (done_ns - dur_ns) // total_ns) AS BIGINT
     ) AS flop
-FROM shares;
+FROM shares
+UNION ALL
+SELECT trace_id, kernel_id, flop FROM own;
 
 -- One row per device operation with everything that sums over operations need. An operation that
 -- runs beside the others (role async) is not part of a device's own time.
@@ -87,7 +100,8 @@ FROM shares;
 -- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; a 0 for a custom call or
 --                          a matrix product counts as unknown
 -- flop            BIGINT   xla_model_flop, else the operations by the shapes of a matrix product, a
---                          convolution or an attention; NULL if both are unknown
+--                          convolution or an attention: the kernel's own in a table of Ascend
+--                          kernels, else its operator's; NULL if all are unknown
 -- flop_source     VARCHAR  their source: model_flops, shapes or none
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
 -- raw_bytes       BIGINT   bytes_accessed without XLA's corrections

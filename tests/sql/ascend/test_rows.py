@@ -41,6 +41,23 @@ def test_rows_and_time_by_core_of_a_training_step(training):
     }  # fmt: skip
 
 
+def test_operations_have_the_flop_of_the_shapes_in_their_table(training):
+    # The 13 products: 2 x m x n x k of their shapes.
+    found = ask(training, "SELECT flop_source, sum(flop), sum(calls) FROM ops GROUP BY flop_source ORDER BY 1")
+    assert found == [("none", None, 578), ("shapes", 4_406_636_445_696, 13)]
+
+
+@in_one_lake
+def test_the_wait_of_an_export_that_counts_from_the_start_before_is_unknown(tmp_path):
+    path = tmp_path / "op_summary.csv"
+    header = "op_name,op_type,task_type,task_start_time,task_duration,task_wait_time"
+    # Starts 11 us apart, each 10 us long: 1 us of waiting, where the file has the end less the start before: 21 us.
+    rows = [f"Add,Add,AI_VECTOR_CORE,{1760000000000000 + 11 * nth}.000,10.000,{21 * nth}" for nth in range(2)]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    lake = yield path
+    assert ask(lake, "SELECT dur_ns, wait_ns FROM ascend_kernels") == [(10_000, None)] * 2
+
+
 def test_rows_and_time_by_stream_of_a_training_step(training):
     found = ask(training, "SELECT stream, count(*), sum(dur_ns) FROM kernels GROUP BY stream")
     assert set(found) == {(16, 558, us("47446.54")), (None, 19, us("346398.74")), (17, 14, us("2961.76"))}
