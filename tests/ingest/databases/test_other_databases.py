@@ -141,7 +141,9 @@ VARIANTS = {
         INSERT INTO STRING_IDS VALUES (60, '8,4'), (61, 'FLOAT16'), (62, 'ND'), (63, 'N/A');
         UPDATE COMPUTE_TASK_INFO SET outputShapes = 60, outputDataTypes = 61, outputFormats = 62 WHERE globalTaskId = 0;
         UPDATE COMPUTE_TASK_INFO SET inputShapes = 63 WHERE globalTaskId = 1;
-        UPDATE TASK SET connectionId = 500 WHERE globalTaskId = 1""",
+        INSERT INTO CONNECTION_IDS VALUES (1, 501);
+        INSERT INTO CANN_API
+        SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
     "unclear": "UPDATE TASK SET globalTaskId = 0 WHERE globalTaskId = 1;" + with_counters(
         [(0, *counter) for counter in scaled({}) + scaled({})]),
 }  # fmt: skip
