@@ -6,8 +6,9 @@
 -- single image. If the first or last stretch may be cut, it counts as whole if another stretch has
 -- its length. Between two breaks nothing may weigh more than half of the lightest break, or else
 -- the breaks are in doubt. A model begins with the first kernel by which tokens, patches or sound
--- enter, after the last one that draws a token; else after that one, else after the longest idle
--- time after the attention.
+-- enter, after the last one that draws a token; else after that one, else with the first gather
+-- after the last feed-forward, which looks up tokens in a trace without operators; else after the
+-- longest idle time after the attention.
 -- trace_id       VARCHAR  trace
 -- shown_series   VARCHAR  the model in _pass_beats, empty
 -- device         INTEGER  device
@@ -90,6 +91,9 @@ entries AS (
         b.category IN ('embedding', 'conv') OR l.kernel_id IS NOT NULL AS enters,
         max(CASE WHEN b.natural_role = 'inside' THEN b.start_ns END) OVER beat AS attention_ns,
         max(CASE WHEN b.category IN ('sampling', 'loss') THEN b.start_ns END) OVER beat AS drawn_ns,
+        b.category = 'index' AND b.start_ns > max(
+            CASE WHEN b.category IN ('activation', 'moe', 'moe_gemm') THEN b.start_ns END
+        ) OVER beat AS may_enter,
         b.start_ns - max(b.end_ns) OVER (
             beat ORDER BY b.start_ns, b.kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -108,6 +112,7 @@ entered AS (
         coalesce(
             min(start_ns) FILTER (enters AND start_ns > coalesce(drawn_ns, start_ns - 1)),
             min(start_ns) FILTER (start_ns > drawn_ns),
+            min(start_ns) FILTER (may_enter AND start_ns > attention_ns),
             arg_max(start_ns, (idle_ns, -start_ns)) FILTER (start_ns > attention_ns)
         ) AS from_ns
     FROM entries

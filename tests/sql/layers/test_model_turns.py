@@ -154,6 +154,26 @@ def test_a_draft_of_few_layers_and_its_target_are_two_models(tmp_path):
 
 
 @in_one_lake
+def test_the_last_layer_of_a_tower_ends_where_tokens_are_gathered_though_no_operator_shows_that(tmp_path):
+    """As a capture of the device alone has it, where the device waits as long after every kernel."""
+    models = Models()
+    for _ in range(3):
+        models.patches()
+        models.layers(6)
+        models.run(NORM, "aten::native_layer_norm")
+        for _ in range(2):
+            models.run("vectorized_gather_kernel<16, long>", "aten::gather")
+            models.layers(4)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    layers = "SELECT series, layer_id, kernel_count, wall_us, count(*) FROM layers GROUP BY ALL ORDER BY ALL"
+    assert lake.rows(layers) == [
+        *[("model 1", layer, 8, 87.0, 3) for layer in range(6)],
+        *[("model 2", layer, 8, 87.0, 6) for layer in range(4)],
+    ]
+
+
+@in_one_lake
 def test_a_stretch_that_the_capture_cuts_is_of_no_model(tmp_path):
     """Though it has as many layers as the second: nothing shows where it began."""
     models = Models()
