@@ -5,8 +5,10 @@
 -- of that name (any norm for a norm) nearest to the half's usual length, or at the usual length
 -- itself if there is none or it leaves too little, for example if a compiler gives the last layer's
 -- end another name. Without one, or if the half is far shorter than the others, the capture begins
--- or ends within it. If calls of the model separate passes, a half ends with its call and may be
--- shorter.
+-- or ends within it. A half ends with its model's turn and, if calls of the model separate passes,
+-- with its call, and may be shorter then. If a pass has one layer, no half is closed: it is cut
+-- before the norm after its feed-forward; several, or none, are judged by the layers of
+-- _sample_series.
 --
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the trace has only one
@@ -33,6 +35,7 @@ WITH kept AS (
         CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
         block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
     FROM _block_kernels
+    JOIN _sample_series USING (trace_id, series, device)
 ),
 shortest AS (
     SELECT trace_id, series, device, half, min(length) AS length
@@ -44,16 +47,17 @@ blocks AS (
     -- Kinds of layers may alternate: blocks are of one kind if they have the same kernels over the
     -- length of the shortest whole one. All norms are equal: a pass often begins with another one.
     SELECT
-        kept.trace_id, kept.series, kept.device, block, any_value(kept.half) AS half,
+        kept.trace_id, kept.series, kept.device, block,
+        any_value(sample_series) AS sample_series, any_value(kept.half) AS half,
         any_value(pass_id) AS pass_id, any_value(stride // num_layers) AS halves,
-        bool_and(is_closed) AS is_closed, bool_and(is_closed) AND bool_or(runs_backward)
-            AS runs_backward,
+        bool_and(is_closed AND kept.series = sample_series) AS is_closed,
+        bool_and(is_closed) AND bool_or(runs_backward) AS runs_backward,
         any_value(kept.length) AS length, arg_max((name, natural_role), kept) AS edge,
         bit_xor(hash(CASE WHEN natural_role = 'begin' THEN natural_role ELSE name END, kept))
             FILTER (kept <= shortest.length) AS kind
     FROM kept
     LEFT JOIN shortest
-        ON shortest.trace_id = kept.trace_id AND shortest.series = kept.series
+        ON shortest.trace_id = kept.trace_id AND shortest.series = kept.sample_series
         AND shortest.device = kept.device AND shortest.half IS NOT DISTINCT FROM kept.half
     GROUP BY kept.trace_id, kept.series, kept.device, block
 ),
@@ -84,9 +88,9 @@ measured AS (
     FROM blocks
     WINDOW
         one_pass AS (PARTITION BY trace_id, series, device, pass_id),
-        of_half AS (PARTITION BY trace_id, series, device, half),
+        of_half AS (PARTITION BY trace_id, sample_series, device, half),
         half_of_pass AS (PARTITION BY trace_id, series, device, half, pass_id),
-        of_kind AS (PARTITION BY trace_id, series, device, half, kind),
+        of_kind AS (PARTITION BY trace_id, sample_series, device, half, kind),
         kind_of_pass AS (PARTITION BY trace_id, series, device, half, kind, pass_id)
 ),
 directed AS (
@@ -117,22 +121,28 @@ usual AS (
 cut AS (
     SELECT
         * EXCLUDE (nearest),
-        CASE WHEN nearest >= 0.75 * least_length OR length < usual_length THEN nearest END
-            AS matched_length
+        coalesce(
+            fed_length,
+            CASE WHEN nearest >= 0.75 * least_length OR length < usual_length THEN nearest END
+        ) AS matched_length
     FROM (
         SELECT
             *,
             arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
-                is_open AND (
+                is_open AND in_turn AND (
                     name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
                 )
-            ) OVER (PARTITION BY trace_id, series, device, block) AS nearest
+            ) OVER lane_block AS nearest,
+            arg_min(kept - 1, (abs(kept - 1 - coalesce(usual_length, 0)), kept)) FILTER (
+                is_open AND in_turn AND is_late_norm AND num_layers = 1 AND NOT cut_from_end
+            ) OVER lane_block AS fed_length
         FROM usual
+        WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
     )
 ),
 judged AS (
     SELECT
-        *, layer_id IS NOT NULL AND (
+        *, layer_id IS NOT NULL AND in_turn AND (
             NOT is_open OR kept <= coalesce(matched_length, usual_length, length)
         ) AND (
             -- What is longer than any half is not one: the pass had fewer layers.
@@ -156,7 +166,7 @@ SELECT
         is_begun OR is_unended
         -- Products have other names at another batch size: without a match, a block that has the
         -- usual length, or that another pass follows, was not cut.
-        OR (is_open AND coalesce(
+        OR (is_open AND fed_length IS NULL AND coalesce(
             coalesce(
                 matched_length,
                 CASE WHEN length >= usual_length OR NOT is_last THEN length ELSE 0 END

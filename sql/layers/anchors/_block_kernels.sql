@@ -10,7 +10,10 @@
 -- activations again and runs backward: before it is the backward of the head. All norms are one
 -- family: the first norm of a pass has no residual input and is often another kernel. If the walk
 -- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
--- the last norm that has a product between it and the anchor.
+-- the last norm that has a product between it and the anchor. Where models take turns, a layer
+-- begins within its turn. If passes have one layer, no blocks can be compared: it opens as most
+-- layers of _sample_series do around the same anchor; else with that last norm; else, if no norm is
+-- in its turn, with the last product before the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -32,6 +35,8 @@ counted AS (
         ) AS occurrence,
         lead(f.family) OVER in_time AS next_family,
         (lag(f.family, 2) OVER in_time, lag(f.family) OVER in_time) AS behind,
+        first_value(f.family) OVER block AS anchor_family,
+        k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block AS in_turn,
         starts_with(k.category, 'gemm') AS is_product,
         k.category IN ('attention backward', 'norm backward') AS runs_backward,
         k.natural_role = 'begin'
@@ -114,7 +119,7 @@ common AS (
 walks AS (
     SELECT
         *, steps_back = 0 OR coalesce(
-            4 * seen >= inner_blocks
+            in_turn AND 4 * seen >= inner_blocks
             -- One kernel may be missing: the walk continues if the pair before it is known.
             AND greatest(pairs_seen, lead(pairs_seen, 1, 0) OVER back) * 8 >= inner_blocks
             AND usual_steps > lag(usual_steps, 1, 0) OVER back
@@ -131,13 +136,20 @@ walked AS (
 ),
 heads AS (
     SELECT
-        trace_id, series, device, kernel_id, family, occurrence, anchor_index, turn, steps_back,
-        behind, is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
+        trace_id, series, device, kernel_id, family, occurrence, anchor_index, anchor_family,
+        in_turn, turn, steps_back, behind,
+        is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
         coalesce(
             CASE
                 WHEN NOT bool_or(is_product AND is_reached) OVER block
-                    THEN min(steps_back)
-                        FILTER (is_first AND is_before_product AND seen > 0) OVER block
+                    THEN min(steps_back) FILTER (
+                        is_first AND is_before_product AND in_turn
+                        AND (seen > 0 OR inner_blocks = 0)
+                    ) OVER block
+            END,
+            CASE
+                WHEN inner_blocks = 0
+                    THEN min(steps_back) FILTER (is_first AND is_product AND in_turn) OVER block
             END,
             max(steps_back) FILTER (is_first AND is_reached AND kind <> 'communication') OVER block
         ) AS head_steps,
@@ -164,26 +176,57 @@ ends AS (
     WHERE
         NOT is_first AND family = own_opener[1] AND occurrence = own_opener[2]
         AND behind[1] IS NOT NULL
+),
+begun AS (
+    SELECT
+        o.trace_id, o.series, o.device, anchor_index,
+        coalesce(
+            arg_max(kernel_id, steps_back) FILTER (is_first AND steps_back = head_steps),
+            arg_max(kernel_id, steps_back) FILTER (
+                NOT is_first AND o.family = own_opener[1] AND occurrence = own_opener[2]
+            ),
+            arg_min(kernel_id, steps_back)
+                FILTER (own_opener IS NULL AND ends.trace_id IS NOT NULL),
+            arg_max(kernel_id, steps_back) FILTER (
+                NOT is_first AND o.family = any_opener[1] AND occurrence = any_opener[2]
+            ),
+            arg_max(kernel_id, steps_back)
+                FILTER (steps_back <= coalesce(own_opener[3], any_opener[3], 0))
+        ) AS kernel_id
+    FROM openers AS o
+    LEFT JOIN ends
+        ON ends.trace_id = o.trace_id AND ends.series = o.series AND ends.device = o.device
+        AND ends.family = o.family AND ends.behind = o.behind
+    GROUP BY o.trace_id, o.series, o.device, anchor_index
+),
+samples AS (
+    SELECT
+        s.trace_id, s.series, s.device, o.anchor_family,
+        mode((o.family, o.occurrence, o.steps_back) ORDER BY o.anchor_index) AS opener
+    FROM _sample_series AS s
+    JOIN openers AS o
+        ON o.trace_id = s.trace_id AND o.series = s.sample_series AND o.device = s.device
+    SEMI JOIN begun AS b ON b.trace_id = o.trace_id AND b.kernel_id = o.kernel_id
+    WHERE s.series <> s.sample_series
+    GROUP BY s.trace_id, s.series, s.device, o.anchor_family
+),
+sampled AS (
+    SELECT
+        o.trace_id, o.series, o.device, o.anchor_index, o.kernel_id
+    FROM openers AS o
+    JOIN samples AS s
+        ON s.trace_id = o.trace_id AND s.series = o.series AND s.device = o.device
+        AND s.anchor_family = o.anchor_family
+        AND s.opener[1] = o.family AND s.opener[2] = o.occurrence
+        -- A few more kernels may be in between; many more are of other work.
+        AND s.opener[3] + 4 >= o.steps_back
+    WHERE o.in_turn
 )
-SELECT
-    o.trace_id,
-    coalesce(
-        arg_max(kernel_id, steps_back) FILTER (is_first AND steps_back = head_steps),
-        arg_max(kernel_id, steps_back) FILTER (
-            NOT is_first AND o.family = own_opener[1] AND occurrence = own_opener[2]
-        ),
-        arg_min(kernel_id, steps_back) FILTER (own_opener IS NULL AND ends.trace_id IS NOT NULL),
-        arg_max(kernel_id, steps_back) FILTER (
-            NOT is_first AND o.family = any_opener[1] AND occurrence = any_opener[2]
-        ),
-        arg_max(kernel_id, steps_back)
-            FILTER (steps_back <= coalesce(own_opener[3], any_opener[3], 0))
-    ) AS kernel_id
-FROM openers AS o
-LEFT JOIN ends
-    ON ends.trace_id = o.trace_id AND ends.series = o.series AND ends.device = o.device
-    AND ends.family = o.family AND ends.behind = o.behind
-GROUP BY o.trace_id, o.series, o.device, anchor_index;
+SELECT b.trace_id, coalesce(s.kernel_id, b.kernel_id) AS kernel_id
+FROM begun AS b
+LEFT JOIN sampled AS s
+    ON s.trace_id = b.trace_id AND s.series = b.series AND s.device = b.device
+    AND s.anchor_index = b.anchor_index;
 
 -- One row per kernel of the anchors' stream, with the block it falls into. A block extends up to
 -- its anchor (role end) or begins with its first kernel (begin, inside). If the pattern misses the
@@ -215,6 +258,8 @@ GROUP BY o.trace_id, o.series, o.device, anchor_index;
 -- position      BIGINT   place of the kernel in its block, from 1
 -- length        BIGINT   kernels in the block
 -- runs_backward  BOOLEAN  it is attention or a norm that runs backward
+-- in_turn       BOOLEAN  it is of the same turn of its model as the block's end at the anchor
+-- is_late_norm  BOOLEAN  it is a norm after the block's feed-forward
 -- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
 -- is_begun      BOOLEAN  the capture begins within the block
 -- is_unended    BOOLEAN  the capture ends within the block: its anchor would follow
@@ -222,7 +267,8 @@ CREATE VIEW _block_kernels AS
 WITH numbered AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.natural_role, k.kind, k.call_ns, k.seq,
+        k.name, k.natural_role, k.kind, k.call_ns, k.turn_ns, k.seq,
+        k.category IN ('activation', 'moe', 'moe_gemm') AS feeds_forward,
         k.category IN ('attention backward', 'norm backward') AS runs_backward,
         k.anchor_count, k.num_layers, k.stride, k.extra, k.missed, k.remainder, k.pass_source,
         k.blocks_per_layer, k.half_labels, k.role = 'end' OR k.is_late AS cut_from_end,
@@ -264,7 +310,14 @@ SELECT
     CASE WHEN is_layer THEN slot // blocks_per_layer END AS layer_id,
     CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,
     row_number() OVER (lane_block ORDER BY seq) AS position,
-    count(*) OVER lane_block AS length, runs_backward, is_layer AND is_open AS is_open,
-    is_layer AND is_begun AS is_begun, is_layer AND block = anchor_count AS is_unended
+    count(*) OVER lane_block AS length, runs_backward,
+    turn_ns IS NOT DISTINCT FROM arg_max(
+        turn_ns, CASE WHEN cut_from_end THEN seq ELSE -seq END
+    ) OVER lane_block AS in_turn,
+    natural_role = 'begin' AND coalesce(
+        seq > max(CASE WHEN feeds_forward THEN seq END) OVER lane_block, FALSE
+    ) AS is_late_norm,
+    is_layer AND is_open AS is_open, is_layer AND is_begun AS is_begun,
+    is_layer AND block = anchor_count AS is_unended
 FROM slotted
 WINDOW lane_block AS (PARTITION BY trace_id, series, device, block);

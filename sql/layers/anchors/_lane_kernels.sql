@@ -13,6 +13,7 @@
 -- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
 -- kind              VARCHAR    compute or communication
 -- call_ns           BIGINT     start of the call of a model around its launch
+-- turn_ns           BIGINT     start of the model's turn, NULL unless several models take turns
 -- seq               BIGINT     position on the stream, from 0
 -- is_anchor         BOOLEAN    it is an anchor
 -- anchors_before    BIGINT     anchors that precede it
@@ -32,7 +33,7 @@ WITH marked AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.name, k.category, r.role AS natural_role, k.kind, k.call_ns,
-        list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
+        k.turn_ns, list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
         p.is_late, p.stride, p.missed, p.remainder, p.pass_source
     FROM _seated_kernels AS k
@@ -46,7 +47,7 @@ WITH marked AS (
 )
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
-    natural_role, kind, call_ns, row_number() OVER lane - 1 AS seq, is_anchor,
+    natural_role, kind, call_ns, turn_ns, row_number() OVER lane - 1 AS seq, is_anchor,
     count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,

@@ -7,10 +7,11 @@
 -- device     INTEGER  device
 -- kernel_id  BIGINT   the operation
 -- series     VARCHAR  the model, NULL if the capture cuts its stretch
+-- turn_ns    BIGINT   start of that stretch's first kernel: identifies the stretch on its device
 -- call_ns    BIGINT   start of the call of compiled code around its launch, NULL if unknown
 -- module     VARCHAR  outermost module that launched it
 CREATE VIEW _turned_kernels AS
-SELECT k.trace_id, k.device, k.kernel_id, t.series, c.call_ns, c.module
+SELECT k.trace_id, k.device, k.kernel_id, t.series, t.from_ns AS turn_ns, c.call_ns, c.module
 FROM kernels AS k
 ASOF JOIN _model_turns AS t
     ON t.trace_id = k.trace_id AND t.device = k.device AND t.from_ns <= k.start_ns

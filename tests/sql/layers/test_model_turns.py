@@ -45,11 +45,12 @@ class Models:
         self.run(GEMM, "aten::mm")
         self.run("reduce_kernel<512, 1, ReduceOp<BFloat16, ArgMaxOps<float>>>", "aten::argmax")
 
-    def attention(self):
-        """Norm, projections, attention and its output."""
-        self.run(NORM, "aten::native_layer_norm")
+    def attention(self, width=64, *, norm=True):
+        """Norm, projections, attention of a width of heads and its output."""
+        if norm:
+            self.run(NORM, "aten::native_layer_norm")
         self.run(GEMM, "aten::mm")
-        self.run("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "aten::_flash_attention_forward")
+        self.run(f"flash_fwd_kernel<Flash_fwd_kernel_traits<{width}>>", "aten::_flash_attention_forward")
         self.run(GEMM, "aten::mm")
 
     def feed_forward(self, experts=0):
@@ -151,6 +152,74 @@ def test_a_draft_of_few_layers_and_its_target_are_two_models(tmp_path):
             models.draw()
     lake = yield models.write(tmp_path)
     assert lake.rows(PASSES) == [*[("model 1", 1, 1, True)] * 3, ("model 2", 6, 6, True)] * 3
+
+
+@pytest.mark.parametrize(("width", "experts"), [(64, 0), (64, 4), (128, 0)])
+@pytest.mark.parametrize("drafts", [1, 3])
+@in_one_lake
+def test_the_layer_of_a_draft_ends_before_the_head_and_begins_after_what_joins_its_inputs(
+    tmp_path, drafts, width, experts
+):
+    """Be its target's like it, with experts, or with an attention that shows nothing of the draft's."""
+    models = Models()
+    for _ in range(4):
+        models.lookup()
+        for _ in range(6):
+            models.attention(width)
+            models.feed_forward(experts)
+        models.draw()
+        for _ in range(drafts):
+            models.lookup()
+            models.run(NORM, "aten::native_layer_norm")
+            models.run(NORM, "aten::native_layer_norm")
+            models.run("CatArrayBatchedCopy<int>", "aten::cat")
+            models.run(GEMM, "aten::mm")
+            models.layers(1)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    # Norm, product, attention, product; norm and three more: with the 1 us between them, 87.
+    walls = "SELECT DISTINCT kernel_count, wall_us, is_whole FROM layers WHERE series = 'model 2'"
+    assert lake.rows(walls) == [(8, 87.0, True)]
+    assert lake.rows("SELECT count(*) FROM passes WHERE series = 'model 2'") == [(4 * drafts,)]
+
+
+@in_one_lake
+def test_the_layer_of_a_draft_with_more_norms_is_measured_by_its_target(tmp_path):
+    """A norm between two products before the attention, as DeepSeek has it, and one that ends the layer, as Gemma."""
+    models = Models()
+    for _ in range(4):
+        for layers in (6, 1):
+            models.lookup()
+            models.run(NORM, "aten::native_layer_norm")
+            models.run(GEMM, "aten::mm")
+            for _ in range(layers):
+                models.run(NORM, "aten::native_layer_norm")
+                models.run(GEMM, "aten::mm")
+                models.attention()
+                models.feed_forward()
+                models.run(NORM, "aten::native_layer_norm")
+            models.draw()
+    lake = yield models.write(tmp_path)
+    # 8 kernels as above and 3 more; 10 times 1 us in between.
+    assert lake.rows("SELECT DISTINCT kernel_count, wall_us FROM layers WHERE series = 'model 2'") == [(11, 120.0)]
+
+
+@in_one_lake
+def test_the_layer_of_a_draft_without_a_norm_of_its_inputs_begins_with_its_projection(tmp_path):
+    """As the first EAGLE has it."""
+    models = Models()
+    for _ in range(4):
+        models.lookup()
+        models.layers(6)
+        models.draw()
+        models.lookup()
+        models.run("CatArrayBatchedCopy<int>", "aten::cat")
+        models.run(GEMM, "aten::mm")
+        models.attention(norm=False)
+        models.feed_forward()
+        models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows("SELECT DISTINCT kernel_count, wall_us FROM layers WHERE series = 'model 2'") == [(7, 76.0)]
 
 
 @in_one_lake
