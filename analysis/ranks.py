@@ -33,8 +33,8 @@ class Ranks:
         run: the run, or the id of the trace if it has none.
         relation: the relation of the rows.
         rows: its rows of the run.
-        verdicts: a sentence about ranks missing in the lake, and one for each rank that the others wait for, or that
-            has no partner to compare it with.
+        verdicts: a sentence about ranks missing in the lake, one for each rank that the others wait for, or that
+            has no partner to compare it with, and one for each doubt about others.
     """
 
     run: str
@@ -82,25 +82,43 @@ def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
     name, _ = find_run(store, run)
     relation, order = _OF[by]
     judged = store.rows(
-        "SELECT calls, missing_reason, rank, device, verdict, waited_for_steps, steps, waited_for_ms, step_ms, "
-        f"unpaired_reason FROM ranks WHERE run = {quoted(name)} ORDER BY waited_for_ms DESC, rank"
+        "SELECT calls, missing_reason, doubt_reason, rank, device, verdict, waited_for_steps, steps, waited_for_ms, "
+        f"waited_for_pct, unpaired_reason FROM ranks WHERE run = {quoted(name)} ORDER BY waited_for_ms DESC, rank"
     )
     missing = sorted({why for _, why, *_ in judged if why})
-    odd = [row for calls, _, *row in judged if row[2] != "as the others" and not (calls and row[2] == "cannot tell")]
+    odd = [row for calls, _, _, *row in judged if row[2] != "as the others" and not (calls and row[2] == "cannot tell")]
+    doubted: dict[str, list[tuple[int | None, int]]] = {}
+    for _, _, why, rank, device, *_ in judged:
+        if why:
+            doubted.setdefault(why, []).append((rank, device))
     return Ranks(
         run=name,
         relation=relation,
         rows=store.sql(f"SELECT * FROM {relation} WHERE run = {quoted(name)} ORDER BY {order}"),
-        verdicts=(*(f"{why}: {_UNKNOWN}" for why in missing), *(_sentence(*row) for row in odd)),
+        verdicts=(
+            *(f"{why}: {_UNKNOWN}" for why in missing),
+            *(_sentence(*row) for row in odd),
+            *(f"{_named(of)}: {why}." for why, of in doubted.items()),
+        ),
     )
 
 
 def _sentence(
-    rank: int | None, device: int, verdict: str, waited: int, steps: int, waited_ms: float, step_ms: float, why: str
+    rank: int | None, device: int, verdict: str, waited: int, steps: int, waited_ms: float, waited_pct: float, why: str
 ) -> str:
     """Return the sentence about a rank."""
-    who = f"device {device}" if rank is None else f"rank {rank}"
+    who = _named([(rank, device)])
     if verdict == "cannot tell":
         return f"{who}: cannot tell whether others wait for it: {why or 'it has no collectives'}."
-    share = f"{waited_ms:.3f} ms a step, {100 * waited_ms / step_ms:.1f} %"
+    share = f"{waited_ms:.3f} ms a step, {waited_pct:.1f} %"
     return f"{who}: {verdict}. The others wait longest for it in {waited} of {steps} steps, {share}."
+
+
+def _named(ranks: list[tuple[int | None, int]]) -> str:
+    """Return what a sentence calls some ranks, given with their devices: at most three."""
+    kind = "device" if any(rank is None for rank, _ in ranks) else "rank"
+    named = sorted({device if kind == "device" else rank for rank, device in ranks})
+    if len(named) == 1:
+        return f"{kind} {named[0]}"
+    rest = f" and {len(named) - 3} more" if len(named) > 3 else ""
+    return f"{kind}s {', '.join(map(str, named[:3]))}{rest}"

@@ -18,8 +18,10 @@
 -- participants       BIGINT   devices that the lake has of the call, including itself
 -- arrival_ns         BIGINT   start on the clock of clock_trace_id, ns
 -- is_last            BOOLEAN  it came last
--- waiting_us         DOUBLE   from start to the start of the last, µs
--- others_waited_us   DOUBLE   sum of what the others waited, µs
+-- exposed_us         DOUBLE   time in which the device only communicates, as in collectives, µs
+-- exposed_waiting_us DOUBLE   part of its wait for the last that no work hides, µs
+-- others_waited_us   DOUBLE   sum of the others' exposed waits, µs
+-- exposed_share      DOUBLE   share of all waits in the call that is exposed
 -- behind_us          DOUBLE   start after the mean start of the others, µs
 -- gap_us             DOUBLE   of that, time without computing since the previous collective, µs
 -- compute_us         DOUBLE   of that, computing, µs
@@ -31,9 +33,10 @@
 -- unaligned_reason   VARCHAR  why the clocks of the call cannot be compared
 -- cause              VARCHAR  why the others waited for it; NULL if they did not, or no longer than
 --                             the residual
--- own_us             DOUBLE   part of behind_us that is not counted at an earlier call, µs; 0 if
---                             the others did not wait, or within the residual
--- own_cause          VARCHAR  cause of own_us; NULL if that is 0
+-- own_us             DOUBLE   mean exposed wait of the others for it, at most the part of behind_us
+--                             that is not counted at an earlier call, µs; 0 if the others did not
+--                             wait, or within the residual
+-- own_earlier_us     DOUBLE   part of earlier_us that is not counted at an earlier call, µs
 CREATE VIEW _rank_calls AS
 WITH calls AS (
     SELECT
@@ -41,14 +44,16 @@ WITH calls AS (
         own.rank, own.kind, own.sequence, own.process_group, own.group_ranks, own.group_size,
         own.group_size_source, own.start_ns, delays.call,
         coalesce(delays.participants, 1) AS participants, delays.arrival_ns, delays.is_last,
-        delays.waiting_us, delays.others_waited_us, delays.behind_us, delays.gap_us,
+        own.exposed_us, delays.exposed_waiting_us, delays.others_waited_us,
+        delays.exposed_share, delays.behind_us, delays.gap_us,
         delays.compute_us, delays.link_us, delays.earlier_us, delays.brought_us,
         delays.clock_trace_id, delays.clock_offset_us, delays.clock_residual_us,
         delays.unaligned_reason,
         delays.is_last AND delays.behind_us > coalesce(delays.clock_residual_us, 0) AS is_late,
-        delays.is_last
-        AND delays.behind_us - delays.brought_us > coalesce(delays.clock_residual_us, 0)
-            AS is_its_own
+        least(
+            delays.behind_us - delays.brought_us,
+            delays.others_waited_us / (delays.participants - 1)
+        ) AS cost_us
     FROM collectives AS own
     JOIN traces ON traces.trace_id = own.trace_id
     LEFT JOIN collective_delays AS delays
@@ -60,21 +65,18 @@ started AS (
 SELECT
     calls.trace_id, calls.device, collective_id, run, rank, started.step_id, call, kind, sequence,
     process_group, group_ranks, group_size, group_size_source, participants, arrival_ns, is_last,
-    waiting_us, others_waited_us, behind_us, gap_us, compute_us, link_us, earlier_us,
-    clock_trace_id, clock_offset_us, clock_residual_us, unaligned_reason,
+    exposed_us, exposed_waiting_us, others_waited_us, exposed_share, behind_us, gap_us,
+    compute_us, link_us, earlier_us, clock_trace_id, clock_offset_us, clock_residual_us,
+    unaligned_reason,
     CASE WHEN is_late THEN list_max([
         {'us': gap_us, 'cause': 'late start'},
         {'us': compute_us, 'cause': 'slow compute'},
         {'us': link_us, 'cause': 'slow link'},
         {'us': earlier_us, 'cause': 'earlier call'}
     ]).cause END AS cause,
-    CASE WHEN is_its_own THEN behind_us - brought_us ELSE 0 END AS own_us,
-    CASE WHEN is_its_own THEN list_max([
-        {'us': gap_us, 'cause': 'late start'},
-        {'us': compute_us, 'cause': 'slow compute'},
-        {'us': link_us, 'cause': 'slow link'},
-        {'us': earlier_us - brought_us, 'cause': 'earlier call'}
-    ]).cause END AS own_cause
+    CASE WHEN is_last AND cost_us > coalesce(clock_residual_us, 0) THEN cost_us ELSE 0 END
+        AS own_us,
+    greatest(earlier_us, 0) - brought_us AS own_earlier_us
 FROM calls
 ASOF LEFT JOIN started
     ON started.trace_id = calls.trace_id

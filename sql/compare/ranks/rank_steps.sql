@@ -20,16 +20,25 @@
 -- idle_us                    DOUBLE   time in which none of its work runs, or only waits, µs
 -- calls                      BIGINT   collectives in it that the lake has from other devices too,
 --                                     on clocks that can be compared
--- waiting_us                 DOUBLE   sum of its waits in them for the last, µs
--- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of its start
---                                     after the mean start of the others, without what an earlier
---                                     call counts, µs; 0 within the clocks' residual
+-- waiting_us                 DOUBLE   sum of its waits in them for the last, as far as no work
+--                                     hides them, µs
+-- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of the mean
+--                                     such wait of the others, without what an earlier call counts,
+--                                     µs; 0 within the clocks' residual
 -- is_waited_for              BOOLEAN  no other rank that it is compared with has more of it in the
 --                                     step
 -- compared_ranks             BIGINT   devices that show the step and whose clocks can be compared,
 --                                     including itself
--- cause                      VARCHAR  cause of most of it, as in rank_waits
+-- own_behind_us              DOUBLE   how far it falls behind the mean of the others by itself, the
+--                                     sum over its calls: gap_us, compute_us and link_us of
+--                                     collective_delays, and what of earlier_us no earlier call
+--                                     counts, each times exposed_share, µs; negative if the others
+--                                     fall behind
+-- cause                      VARCHAR  the largest of these sums, named as in rank_waits; NULL if
+--                                     waited_for_us is 0
 -- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
+-- unresolved_us              DOUBLE   exposed time of its calls that could be waits that the clocks do
+--                                     not show: at most clock_residual_us per call, µs
 CREATE VIEW rank_steps AS
 WITH spans AS (
     SELECT
@@ -47,20 +56,31 @@ WITH spans AS (
 ),
 parts AS (
     SELECT
-        trace_id, device, coalesce(step_id, 0) AS step_id, own_cause AS cause,
-        count(waiting_us) AS calls, coalesce(fsum(waiting_us), 0) AS waiting_us,
-        fsum(own_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
+        trace_id, device, coalesce(step_id, 0) AS step_id, count(exposed_waiting_us) AS calls,
+        coalesce(fsum(exposed_waiting_us), 0) AS waiting_us, fsum(own_us) AS waited_for_us,
+        coalesce(fsum(exposed_share * gap_us), 0) AS gap_us,
+        coalesce(fsum(exposed_share * compute_us), 0) AS compute_us,
+        coalesce(fsum(exposed_share * link_us), 0) AS link_us,
+        coalesce(fsum(exposed_share * own_earlier_us), 0) AS earlier_us,
+        max(clock_residual_us) AS clock_residual_us,
+        fsum(least(exposed_us, clock_residual_us)) FILTER (clock_residual_us IS NOT NULL)
+            AS unresolved_us,
         any_value(clock_trace_id) AS clock_trace_id
     FROM _rank_calls
-    GROUP BY trace_id, device, coalesce(step_id, 0), own_cause
+    GROUP BY trace_id, device, coalesce(step_id, 0)
 ),
 summed AS (
     SELECT
-        trace_id, device, step_id, sum(calls) AS calls, fsum(waiting_us) AS waiting_us,
-        fsum(waited_for_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
-        arg_max(cause, (waited_for_us, cause)) AS cause
+        trace_id, device, step_id, calls, waiting_us, waited_for_us, clock_residual_us,
+        unresolved_us,
+        gap_us + compute_us + link_us + earlier_us AS own_behind_us,
+        CASE WHEN waited_for_us > 0 THEN list_max([
+            {'us': gap_us, 'cause': 'late start'},
+            {'us': compute_us, 'cause': 'slow compute'},
+            {'us': link_us, 'cause': 'slow link'},
+            {'us': earlier_us, 'cause': 'earlier call'}
+        ]).cause END AS cause
     FROM parts
-    GROUP BY trace_id, device, step_id
 ),
 clocks AS (
     SELECT trace_id, any_value(clock_trace_id) AS clock_trace_id FROM parts GROUP BY trace_id
@@ -76,7 +96,8 @@ SELECT
                 coalesce(clock_trace_id, spans.trace_id), step
         ), FALSE
     ) AS is_waited_for,
-    cause, clock_residual_us,
+    coalesce(own_behind_us, 0) AS own_behind_us, cause, clock_residual_us,
+    coalesce(unresolved_us, 0) AS unresolved_us,
     count(*) OVER (
         PARTITION BY coalesce(traces.run, spans.trace_id),
             coalesce(clock_trace_id, spans.trace_id), step

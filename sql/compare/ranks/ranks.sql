@@ -2,13 +2,19 @@
 -- often others wait for it, and why. Means are over its steady steps, or over all steps if none is
 -- steady.
 --
--- In every step some rank is last. A rank gets a verdict if the others wait for it in more steps
--- than by chance, by two standard deviations, and for at least a hundredth of the step. Clocks are
--- aligned on the ends of collectives, see collective_ranks; ranks whose clocks nothing aligns are
--- not compared. All captures of a rank are judged together. A link that is slow for a whole group
--- is not blamed on a rank: a rank's slow link shows where a collective ends later on it than on the
--- others. Waits are among the ranks that the lake has: if one of a group is missing, the others may
--- have waited longer, and for that one.
+-- In every step some rank is last. A rank gets a verdict if the others wait for it for more than a
+-- hundredth of the step, and in more steps than by chance: of 20 runs of equal ranks at most one
+-- has such a rank (binomial tail, Bonferroni). A few steps cannot show that even if they all agree,
+-- such as 3 of 4 ranks. Then the time by which it falls behind the others by itself decides
+-- (student_quantiles): its mean against its spread over the steps or, with more ranks than steps,
+-- against the spread of the other ranks. Captures of a rank that are too short to be judged by
+-- their steps are judged together.
+--
+-- Only waits that no work hides count, see collective_delays. Clocks are aligned on the ends of
+-- collectives, see collective_ranks; ranks whose clocks nothing aligns are not compared. A link
+-- that is slow for a whole group is not blamed on a rank: a rank's slow link shows where a
+-- collective ends later on it than on the others. Waits are among the ranks that the lake has: if
+-- one of a group is missing, the others may have waited longer, and for that one.
 --
 -- key: trace_id, device
 --
@@ -22,9 +28,10 @@
 -- compute_ms                DOUBLE   mean time of a step in which it computes, ms
 -- exposed_communication_ms  DOUBLE   in which it communicates and does not compute, ms
 -- idle_ms                   DOUBLE   in which nothing runs, or only waits, ms
--- waiting_ms                DOUBLE   mean wait for others in the collectives of a step, ms; NULL,
---                                    like the next, if none has a partner
--- waited_for_ms             DOUBLE   mean wait of each of the others for it in a step, ms
+-- waiting_ms                DOUBLE   mean exposed wait for others in the collectives of a step, ms;
+--                                    NULL, like the next two, if none has a partner
+-- waited_for_ms             DOUBLE   mean exposed wait of each of the others for it in a step, ms
+-- waited_for_pct            DOUBLE   the same by the median step_ms of the others, %
 -- waited_for_steps          BIGINT   steps in which it is the rank waited for longest
 -- late_start_steps          BIGINT   of these, because of a late start: see rank_waits
 -- slow_compute_steps        BIGINT   because it computed longer
@@ -33,7 +40,10 @@
 --                                    which the lake has no other device
 -- verdict                   VARCHAR  the cause with the most steps; as the others; or cannot tell,
 --                                    if no collective has a partner, or if it is as the others and
---                                    a rank of their group is missing
+--                                    a rank of their group is missing, the steps are too few for
+--                                    what it is waited for, or the clocks too uncertain
+-- doubt_reason              VARCHAR  too few steps, too uncertain clocks, or a clock so far off
+--                                    that the trace may be of another run; NULL if none of these
 -- calls                     BIGINT   collectives that the lake has from other devices too, on
 --                                    clocks that can be compared
 -- unpaired_calls            BIGINT   all others
@@ -46,19 +56,24 @@
 CREATE VIEW ranks AS
 WITH parts AS MATERIALIZED (
     SELECT
-        run, trace_id, device, call, kind, sequence, process_group, group_ranks, group_size,
-        group_size_source, participants, waiting_us, clock_offset_us, unaligned_reason
+        run, trace_id, coalesce(CAST(rank AS VARCHAR), trace_id) AS member, device, call, kind,
+        sequence, process_group, group_ranks, group_size,
+        group_size_source, participants, exposed_waiting_us, clock_trace_id, clock_offset_us,
+        unaligned_reason
     FROM _rank_calls
 ),
-counted AS (
+counted AS MATERIALIZED (
     SELECT
         run, trace_id, rank, device, step_us, compute_us, exposed_communication_us, idle_us, calls,
-        waiting_us, waited_for_us, is_waited_for, cause, clock_residual_us, compared_ranks
+        waiting_us, waited_for_us, is_waited_for, own_behind_us, cause, clock_residual_us,
+        unresolved_us, compared_ranks
     FROM rank_steps
     QUALIFY is_steady OR NOT bool_or(is_steady) OVER (PARTITION BY trace_id)
 ),
 clocks AS (
-    SELECT trace_id, device, any_value(clock_offset_us) AS clock_offset_us
+    SELECT
+        trace_id, device, any_value(clock_trace_id) AS clock_trace_id,
+        any_value(clock_offset_us) AS clock_offset_us
     FROM parts
     GROUP BY trace_id, device
 ),
@@ -73,19 +88,27 @@ reasons AS (
             WHEN devices = 1 THEN 'the lake has no other rank of the run'
             WHEN kind = 'send-recv' THEN 'messages between two ranks'
             WHEN sequence IS NULL THEN 'without a number, and in another order on the other ranks'
+            WHEN min(trace_id) OVER of_rank <> max(trace_id) OVER of_rank
+                THEN 'several captures of this rank show these calls'
             ELSE 'with a number that no other rank has'
-        END AS reason,
-        count(*) AS calls
+        END AS reason
     FROM parts
     JOIN devices USING (run)
-    WHERE waiting_us IS NULL
+    WHERE exposed_waiting_us IS NULL
+    WINDOW of_rank AS (
+        PARTITION BY run, member, device, kind, process_group, group_ranks, sequence
+    )
+),
+counted_reasons AS (
+    SELECT trace_id, device, reason, count(*) AS calls
+    FROM reasons
     GROUP BY trace_id, device, reason
 ),
 unpaired AS (
     SELECT
         trace_id, device, CAST(sum(calls) AS BIGINT) AS calls,
         string_agg(concat(calls, ' calls: ', reason), '; ' ORDER BY calls DESC, reason) AS reason
-    FROM reasons
+    FROM counted_reasons
     GROUP BY trace_id, device
 ),
 missing AS (
@@ -97,7 +120,6 @@ missing AS (
 summed AS (
     SELECT
         run, trace_id, any_value(rank) AS rank, device, count(*) AS steps,
-        coalesce(CAST(any_value(rank) AS VARCHAR), trace_id) AS member,
         -- favg and fsum: last digits that do not depend on the order of rows.
         median(step_us) / 1000 AS step_ms, favg(compute_us) / 1000 AS compute_ms,
         favg(exposed_communication_us) / 1000 AS exposed_communication_ms,
@@ -110,35 +132,77 @@ summed AS (
         count(*) FILTER (is_waited_for AND cause = 'earlier call') AS earlier_call_steps,
         mode(cause ORDER BY cause) FILTER (is_waited_for) AS cause,
         CAST(sum(calls) AS BIGINT) AS calls, max(clock_residual_us) AS clock_residual_us,
-        fsum(1 / compared_ranks) AS expected_steps,
-        fsum(1 / compared_ranks * (1 - 1 / compared_ranks)) AS variance
+        favg(unresolved_us) / 1000 AS unresolved_ms
     FROM counted
     GROUP BY run, trace_id, device
+),
+felt AS (
+    SELECT
+        run, trace_id, device,
+        -- A late rank's own step is without its delay.
+        100 * waited_for_ms / coalesce(median(step_ms) OVER others, step_ms) AS waited_for_pct,
+        100 * max(unresolved_ms / step_ms) OVER (PARTITION BY run) AS unresolved_pct
+    FROM summed
+    WINDOW others AS (
+        PARTITION BY run ORDER BY trace_id, device
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
+    )
+),
+judged AS (
+    SELECT
+        felt.run, felt.trace_id, felt.device, waited_for_pct, unresolved_pct,
+        coalesce(waited_for_pct > 1 AND is_significant, FALSE) AS is_straggler,
+        CASE WHEN waited_for_pct > 1 AND has_few_steps AND is_significant IS NOT TRUE THEN format(
+            '{} of {} ranks {} too few to tell a straggler from chance',
+            if(steps = 1, '1 step', steps || ' steps'), ranks, if(steps = 1, 'is', 'are')
+        ) END AS few_reason
+    FROM felt
+    LEFT JOIN _judged_ranks(counted) AS judged USING (trace_id, device)
+),
+doubted AS (
+    SELECT
+        judged.trace_id, judged.device, waited_for_pct, is_straggler, few_reason,
+        CASE WHEN unresolved_pct > 1 AND NOT bool_or(is_straggler) OVER of_run THEN format(
+            'clocks agree too little: waits for others of up to {:.1f} % of a step would not show',
+            unresolved_pct
+        ) END AS clock_reason,
+        CASE
+            WHEN own.base_time_ns IS NULL OR first.base_time_ns IS NULL THEN NULL
+            WHEN abs(clock_offset_us) > 1e6 * 3600 THEN format(
+                'a clock that is off by {:.1f} {}: perhaps a capture of another run',
+                abs(clock_offset_us) / 1e6 / 3600 / if(abs(clock_offset_us) < 1e6 * 172800, 1, 24),
+                if(abs(clock_offset_us) < 1e6 * 172800, 'hours', 'days')
+            )
+        END AS offset_reason,
+        clock_offset_us
+    FROM judged
+    JOIN traces AS own ON own.trace_id = judged.trace_id
+    LEFT JOIN clocks ON clocks.trace_id = judged.trace_id AND clocks.device = judged.device
+    LEFT JOIN traces AS first ON first.trace_id = clocks.clock_trace_id
+    WINDOW of_run AS (PARTITION BY judged.run)
 )
 SELECT
     summed.run, summed.rank, traces.trace, summed.trace_id, summed.device, steps, step_ms,
     compute_ms, exposed_communication_ms, idle_ms,
     CASE WHEN summed.calls > 0 THEN waiting_ms END AS waiting_ms,
     CASE WHEN summed.calls > 0 THEN waited_for_ms END AS waited_for_ms,
+    CASE WHEN summed.calls > 0 THEN waited_for_pct END AS waited_for_pct,
     waited_for_steps, late_start_steps, slow_compute_steps, slow_link_steps,
     earlier_call_steps,
     CASE
         WHEN summed.calls = 0 THEN 'cannot tell'
-        WHEN
-            sum(waited_for_steps) OVER of_rank
-            > sum(expected_steps) OVER of_rank + 2 * sqrt(sum(variance) OVER of_rank)
-            AND waited_for_ms > 0.01 * step_ms THEN cause
-        WHEN missing.reason IS NOT NULL THEN 'cannot tell'
+        WHEN is_straggler AND cause IS NOT NULL THEN cause
+        WHEN coalesce(missing.reason, few_reason, clock_reason) IS NOT NULL THEN 'cannot tell'
         ELSE 'as the others'
     END AS verdict,
+    nullif(concat_ws('; ', few_reason, clock_reason, offset_reason), '') AS doubt_reason,
     summed.calls, coalesce(unpaired.calls, 0) AS unpaired_calls,
     unpaired.reason AS unpaired_reason, missing.reason AS missing_reason,
     clock_offset_us, clock_residual_us
 FROM summed
 JOIN traces ON traces.trace_id = summed.trace_id
-LEFT JOIN clocks ON clocks.trace_id = summed.trace_id AND clocks.device = summed.device
+JOIN doubted ON doubted.trace_id = summed.trace_id AND doubted.device = summed.device
 LEFT JOIN unpaired
     ON unpaired.trace_id = summed.trace_id AND unpaired.device = summed.device
 LEFT JOIN missing
-    ON missing.trace_id = summed.trace_id AND missing.device = summed.device
-WINDOW of_rank AS (PARTITION BY summed.run, summed.member, summed.device);
+    ON missing.trace_id = summed.trace_id AND missing.device = summed.device;

@@ -1,7 +1,9 @@
 -- One row per collective with the call across ranks that it is a part of.
 --
 -- Ranks of one run call the collectives of a group in the same order. A number given by the
--- framework identifies the call. Collectives of a compiled program are one call if they are the
+-- framework identifies the call; if a device has several of one number, as in replays of a graph
+-- that was captured once, they are counted, and matched if the ranks have equally many. Collectives
+-- of a compiled program are one call if they are the
 -- same instruction in the same run of the program; runs are numbered by counting, if the devices
 -- show equally many. All others are counted, and only devices with the same sequence of kinds and
 -- sizes from end to end are matched. Traces belong to one run if they were given the same run; the
@@ -67,11 +69,24 @@ signatures AS (
     WHERE matched_by = 'order'
     GROUP BY trace_id, device, ranks
 ),
+numbered AS (
+    SELECT
+        trace_id, device, collective_id, run, ranks, kind, program, sequence, name, call_number,
+        run_number, run_count, start_ns, end_ns, matched_by,
+        CASE WHEN sequence IS NOT NULL AND count(*) OVER of_number > 1
+            THEN concat_ws(' ', 'part', row_number() OVER (
+                PARTITION BY trace_id, device, ranks, kind, sequence
+                ORDER BY start_ns, collective_id
+            ), 'of', count(*) OVER of_number)
+        END AS part
+    FROM marks
+    WINDOW of_number AS (PARTITION BY trace_id, device, ranks, kind, sequence)
+),
 called AS (
     SELECT
         marks.trace_id, marks.device, collective_id, run, marks.ranks,
         CASE matched_by
-            WHEN 'sequence' THEN concat_ws(' ', kind, marks.ranks, sequence)
+            WHEN 'sequence' THEN concat_ws(' ', kind, marks.ranks, sequence, part)
             WHEN 'instruction' THEN concat_ws(
                 ' ', name, marks.ranks, 'of', program, run_number, 'of', run_count, call_number
             )
@@ -84,7 +99,7 @@ called AS (
             )
         END AS call,
         matched_by, start_ns, end_ns
-    FROM marks
+    FROM numbered AS marks
     LEFT JOIN signatures
         ON signatures.trace_id = marks.trace_id
         AND signatures.device = marks.device

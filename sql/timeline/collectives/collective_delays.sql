@@ -9,6 +9,11 @@
 -- from a collective that the lake has from other devices too was already waited for there, and is
 -- counted there.
 --
+-- Work that a device does meanwhile hides its wait. If the last had arrived earlier, the collective
+-- would have ended as much earlier, so that a wait costs at most the time in which nothing but the
+-- collective runs, in its transfer too. In an overlapped collective a lag that one call does not
+-- end is part of the waits in each later call, but it is exposed once.
+--
 -- key: trace_id, collective_id
 --
 -- run                VARCHAR  run, or the trace's id if it has none
@@ -23,7 +28,10 @@
 -- late_us            DOUBLE   start after the first of all, µs
 -- alone_us           DOUBLE   if last: its start after the second to last, µs
 -- waiting_us         DOUBLE   from start to the start of the last, µs
--- others_waited_us   DOUBLE   sum of the others' waits, µs
+-- exposed_waiting_us DOUBLE   part of waiting_us that no work hides: at most the exposed time of
+--                             the collective, µs
+-- others_waited_us   DOUBLE   sum of the others' exposed waits, µs
+-- exposed_share      DOUBLE   share of all waits in the call that is exposed, 0 if nobody waits
 -- behind_us          DOUBLE   start after the mean start of the others, µs
 -- gap_us             DOUBLE   part of it: time without computing since the previous collective, µs
 -- compute_us         DOUBLE   part of it: computing, µs
@@ -40,7 +48,11 @@ WITH calls AS (
     SELECT
         own.trace_id, own.rank, own.device, own.collective_id, own.before_us,
         own.computed_before_us, parts.run, parts.call, parts.participants, parts.arrival_ns,
-        parts.is_last, parts.waiting_us, parts.late_us, parts.alone_us, parts.clock_trace_id,
+        parts.is_last, parts.waiting_us,
+        CASE
+            WHEN parts.waiting_us IS NOT NULL THEN least(parts.waiting_us, own.exposed_us)
+        END AS exposed_waiting_us,
+        parts.late_us, parts.alone_us, parts.clock_trace_id,
         parts.clock_offset_us, parts.clock_residual_us, parts.unaligned_reason,
         row_number() OVER in_time = 1 AS is_first,
         lag(parts.transfer_us) OVER in_time AS transfer_before_us
@@ -58,7 +70,11 @@ compared AS (
         run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last,
         late_us, alone_us, waiting_us, clock_trace_id, clock_offset_us, unaligned_reason, is_first,
         transfer_before_us, participants / (participants - 1) AS scale,
-        sum(waiting_us) OVER of_call - waiting_us AS others_waited_us,
+        exposed_waiting_us,
+        sum(exposed_waiting_us) OVER of_call - exposed_waiting_us AS others_waited_us,
+        coalesce(
+            sum(exposed_waiting_us) OVER of_call / nullif(sum(waiting_us) OVER of_call, 0), 0
+        ) AS exposed_share,
         late_us - avg(late_us) OVER of_call AS late,
         late_us - before_us - avg(late_us - before_us) OVER of_call AS begun,
         computed_before_us - avg(computed_before_us) OVER of_call AS computed,
@@ -74,8 +90,9 @@ compared AS (
 split AS (
     SELECT
         run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last,
-        late_us, alone_us, waiting_us, others_waited_us, clock_trace_id, clock_offset_us,
-        residual_us, unaligned_reason, transfer_before_us, scale * late AS behind_us,
+        late_us, alone_us, waiting_us, exposed_waiting_us, others_waited_us,
+        exposed_share, clock_trace_id, clock_offset_us, residual_us, unaligned_reason,
+        transfer_before_us, scale * late AS behind_us,
         scale * computed AS compute_us,
         scale * CASE WHEN is_first THEN 0 ELSE linked END AS link_us,
         scale * CASE WHEN is_first THEN 0 ELSE begun - linked END AS earlier_us
@@ -83,7 +100,8 @@ split AS (
 )
 SELECT
     run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last, late_us,
-    alone_us, waiting_us, others_waited_us, behind_us,
+    alone_us, waiting_us, exposed_waiting_us, others_waited_us,
+    CASE WHEN unaligned_reason IS NULL THEN exposed_share END AS exposed_share, behind_us,
     behind_us - compute_us - link_us - earlier_us AS gap_us,
     CASE WHEN unaligned_reason IS NULL THEN compute_us END AS compute_us,
     CASE WHEN unaligned_reason IS NULL THEN link_us END AS link_us,

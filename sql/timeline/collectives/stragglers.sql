@@ -15,12 +15,14 @@
 -- last_calls         BIGINT   of these, calls to which it arrived last
 -- last_pct           DOUBLE   their share of calls, %
 -- expected_pct       DOUBLE   the share if all arrived last equally often, %
--- is_often_last      BOOLEAN  it arrived last more often than by chance, by two standard deviations
+-- is_often_last      BOOLEAN  it arrived last more often than by chance: of 20 runs of equal
+--                             devices at most one has such a device
 -- mean_late_us       DOUBLE   mean of its start after the first, µs
 -- caused_us          DOUBLE   sum, over the calls to which it arrived last, of its start after the
 --                             second to last, without what it brought from an earlier call that the
---                             lake has from others too: what it alone cost the run, µs
--- waiting_us         DOUBLE   sum of its waits for the last, µs
+--                             lake has from others too, and at most the mean of the others'
+--                             exposed waits: what it alone cost the run, µs
+-- waiting_us         DOUBLE   sum of its exposed waits for the last, see collective_delays, µs
 -- clock_residual_us  DOUBLE   largest uncertainty of its clock, µs; below it lateness means nothing
 CREATE VIEW stragglers AS
 SELECT
@@ -29,12 +31,14 @@ SELECT
     count(*) FILTER (is_last) AS last_calls,
     100 * count(*) FILTER (is_last) / count(*) AS last_pct,
     100 * avg(1 / participants) AS expected_pct,
-    count(*) FILTER (is_last) > sum(1 / participants)
-        + 2 * sqrt(sum(1 / participants * (1 - 1 / participants))) AS is_often_last,
+    binomial_tail(count(*) FILTER (is_last), count(*), avg(1 / participants))
+    <= 0.05 * avg(1 / participants) AS is_often_last,
     avg(late_us) AS mean_late_us,
     -- Times are whole nanoseconds, the means they are compared with are not.
-    coalesce(sum(round(least(alone_us, greatest(behind_us - brought_us, 0)), 3)), 0) AS caused_us,
-    sum(waiting_us) AS waiting_us,
+    coalesce(sum(round(least(
+        alone_us, greatest(behind_us - brought_us, 0), others_waited_us / (participants - 1)
+    ), 3)), 0) AS caused_us,
+    sum(exposed_waiting_us) AS waiting_us,
     max(clock_residual_us) AS clock_residual_us
 FROM collective_delays
 WHERE unaligned_reason IS NULL

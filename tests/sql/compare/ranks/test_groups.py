@@ -65,3 +65,111 @@ def test_what_one_group_made_the_next_wait_for_is_the_cost_of_one_rank(tmp_path,
         "WHERE c.process_group = 'dp' GROUP BY ALL ORDER BY ALL"
     )
     assert causes == [(rank, "earlier call", STEPS) for rank in TENSOR[guilty // 2]]
+
+
+def write_parallel(folder, run, *, layers=6, slow=(), steps=8, noise=(0,) * 4, repeat=1, base_ns=None, span=0):
+    """Write four ranks that compute `layers` times 400 µs, and all-reduce each time for 80 µs behind the next.
+
+    A rank of `slow` computes its times 400 µs, `noise` is added per rank to each. With repeat=2 each number is that of
+    two calls, and computing waits for them. `span` µs pass between the arrivals that end a call on odd ranks.
+    """
+    events = {rank: [] for rank in range(4)}
+    slow = dict(slow)
+    begin = 0.0
+    for step in range(steps):
+        now, free = [begin] * 4, begin
+        for layer in range(layers):
+            for rank, own in events.items():
+                busy = 400 * slow.get(rank, 1) + noise[(rank + step) % 4]
+                own.append(kineto("gemm", CLOCKS[rank] + now[rank], busy, stream=7))
+                now[rank] += busy
+            for _ in range(repeat):
+                starts = [max(free, at) for at in now]
+                end = max(starts) + 80
+                for rank, own in events.items():
+                    own.append(nccl(
+                        "ncclDevKernel_AllReduce_Sum_bf16", CLOCKS[rank] + starts[rank],
+                        end + span * (rank % 2) * (step % 2) - starts[rank], "allreduce", 8, 8, size=4, group="dp",
+                        ranks="[0, 1, 2, 3]", Seq=step * layers + layer,
+                    ))  # fmt: skip
+                free = end
+                if repeat > 1:
+                    now = [end + span] * 4
+        for rank, own in events.items():
+            own.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+                        "ts": CLOCKS[rank] + begin - 5, "dur": free - begin})  # fmt: skip
+        begin = max(free, *now) + 50
+    folder = folder / run
+    folder.mkdir()
+    return [
+        written(folder, f"rank{rank}", own, distributedInfo={"backend": "nccl", "rank": rank, "world_size": 4}, of=run,
+                **({} if base_ns is None else {"baseTimeNanoseconds": base_ns[rank]}))
+        for rank, own in events.items()
+    ]  # fmt: skip
+
+
+DAY_NS = 86400 * 10**9
+#: Runs of four ranks, and what is odd about them.
+PARALLEL = {
+    "hidden": {"slow": {2: 1.05}},
+    "one step": {"steps": 1, "noise": (0, 30, 60, 90)},
+    "one step, slow": {"steps": 1, "slow": {2: 1.3}, "noise": (0, 1, 2, 1)},
+    "two of a number": {"slow": {2: 1.1}, "repeat": 2},
+    "uncertain": {"repeat": 2, "span": 300, "base_ns": [DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 19977]},
+}
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parallel")
+    lake = tracelake.open(folder / "lake")
+    for run, odd in PARALLEL.items():
+        lake.ingest(*write_parallel(folder, run, **odd), run=run)
+    return lake
+
+
+def test_a_lag_that_computing_hides_costs_once_what_the_step_grows_by(parallel):
+    # Each call finds rank 2 20 µs later than the one before, 20 to 120 of them, 420 in all. Its computing takes
+    # 6 · 420 µs where the others' takes 6 · 400: the step grows by 120 µs.
+    [(waited, worst)] = parallel.rows(
+        "SELECT max(waited_for_us), max(abs(waited_for_us - 120)) FROM rank_steps WHERE run = 'hidden' AND rank = 2"
+    )
+    assert (waited, worst) == (pytest.approx(120), pytest.approx(0, abs=0.01))
+    caused = dict(parallel.rows("SELECT rank, caused_us FROM stragglers WHERE run = 'hidden'"))
+    assert caused == {0: 0, 1: 0, 2: pytest.approx(8 * 120), 3: 0}
+    # What a rank waits for others it communicates without computing.
+    over = "SELECT max(waiting_us - exposed_communication_us) FROM rank_steps WHERE run = 'hidden'"
+    assert parallel.rows(over)[0][0] <= 0
+    # What the traces show of it is their own window's.
+    [(gain, pct, value)] = parallel.rows(
+        "SELECT gain_us, gain_pct, value FROM _finding_values JOIN traces USING (trace_id), "
+        "LATERAL (SELECT 100 * gain_us / window_us AS gain_pct FROM time_breakdown AS t "
+        "WHERE t.trace_id = _finding_values.trace_id) "
+        "WHERE run = 'hidden' AND rank = 2 AND finding = 'straggler'"
+    )
+    assert (gain, pct) == (pytest.approx(8 * 120), pytest.approx(value))
+
+
+def test_one_step_names_a_rank_only_if_it_is_later_than_the_others_differ(parallel):
+    one, slow = parallel.ranks("one step"), parallel.ranks("one step, slow")
+    # The last of four equally spaced ranks: in one step, some rank is.
+    assert one.verdicts == ("rank 3: 1 step of 4 ranks is too few to tell a straggler from chance.",)
+    [verdict] = slow.verdicts
+    assert verdict.startswith("rank 2: slow compute. The others wait longest for it in 1 of 1 steps, 0.7")
+
+
+def test_calls_of_one_number_are_matched_in_their_order(parallel):
+    found = parallel.rows(
+        "SELECT DISTINCT participants, count(*) OVER () FROM collective_calls WHERE run = 'two of a number'"
+    )
+    assert found == [(4, 8 * 6 * 2)]
+    [verdict] = parallel.ranks("two of a number").verdicts
+    # 6 times 40 µs.
+    assert verdict.startswith("rank 2: slow compute. The others wait longest for it in 8 of 8 steps, 0.240 ms")
+
+
+def test_clocks_that_agree_too_little_are_no_sign_that_nobody_is_late(parallel):
+    found = parallel.ranks("uncertain")
+    assert {verdict for [verdict] in found.rows.select("verdict").fetchall()} == {"cannot tell"}
+    assert any("clocks agree too little" in line for line in found.verdicts)
+    assert any(line.startswith("rank 3: ") and "off by 23.0 days" in line for line in found.verdicts)
