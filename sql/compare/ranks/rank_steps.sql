@@ -37,8 +37,8 @@
 -- cause                      VARCHAR  the largest of these sums, named as in rank_waits; NULL if
 --                                     waited_for_us is 0
 -- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
--- unresolved_us              DOUBLE   exposed time of its calls that could be waits that the clocks do
---                                     not show: at most clock_residual_us per call, µs
+-- unresolved_us              DOUBLE   exposed time of its calls that could be waits that the clocks
+--                                     do not show: at most clock_residual_us per call, µs
 CREATE VIEW rank_steps AS
 WITH spans AS (
     SELECT

@@ -115,7 +115,11 @@ PARALLEL = {
     "one step": {"steps": 1, "noise": (0, 30, 60, 90)},
     "one step, slow": {"steps": 1, "slow": {2: 1.3}, "noise": (0, 1, 2, 1)},
     "two of a number": {"slow": {2: 1.1}, "repeat": 2},
-    "uncertain": {"repeat": 2, "span": 300, "base_ns": [DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 19977]},
+    "uncertain": {
+        "repeat": 2,
+        "span": 300,
+        "base_ns": [DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 20000, DAY_NS * 19977],
+    },
 }
 
 
@@ -173,3 +177,34 @@ def test_clocks_that_agree_too_little_are_no_sign_that_nobody_is_late(parallel):
     assert {verdict for [verdict] in found.rows.select("verdict").fetchall()} == {"cannot tell"}
     assert any("clocks agree too little" in line for line in found.verdicts)
     assert any(line.startswith("rank 3: ") and "off by 23.0 days" in line for line in found.verdicts)
+
+
+def test_a_rank_that_computes_slowly_has_no_slow_link_where_all_links_jitter(tmp_path):
+    # Rank 2 computes 420 µs, the others 400; each call ends 0, 32, 64 or 96 µs later on
+    # a rank, equally often on each.
+    events, now = {rank: [] for rank in range(4)}, [0.0] * 4
+    for step in range(6):
+        for rank, own in events.items():
+            own.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+                        "ts": CLOCKS[rank] + now[rank] - 5, "dur": 12 * 500})  # fmt: skip
+        for call in range(12):
+            for rank, own in events.items():
+                busy = 420 if rank == 2 else 400
+                own.append(kineto("gemm", CLOCKS[rank] + now[rank], busy, stream=7))
+                now[rank] += busy
+            last = max(now)
+            for rank, own in events.items():
+                end = last + 100 + 32 * ((call * (1 + 2 * (rank % 2)) + rank) % 4)
+                own.append(nccl(
+                    "ncclDevKernel_AllReduce_Sum_bf16", CLOCKS[rank] + now[rank], end - now[rank], "allreduce", 8, 8,
+                    size=4, group="dp", ranks="[0, 1, 2, 3]", Seq=12 * step + call,
+                ))  # fmt: skip
+                now[rank] = end
+        now = [max(now) + 50] * 4
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(*(
+        written(tmp_path, f"rank{rank}", own, distributedInfo={"backend": "nccl", "rank": rank, "world_size": 4})
+        for rank, own in events.items()
+    ), run="r")  # fmt: skip
+    found = lake.rows("SELECT DISTINCT cause FROM rank_steps WHERE rank = 2 AND is_waited_for")
+    assert found == [("slow compute",)]
