@@ -116,8 +116,9 @@ def _sentence(
 
 def _named(ranks: list[tuple[int | None, int]]) -> str:
     """Return what a sentence calls some ranks, given with their devices: at most three."""
-    kind = "device" if any(rank is None for rank, _ in ranks) else "rank"
-    named = sorted({device if kind == "device" else rank for rank, device in ranks})
+    known = [rank for rank, _ in ranks if rank is not None]
+    kind = "rank" if len(known) == len(ranks) else "device"
+    named = sorted(set(known if kind == "rank" else (device for _, device in ranks)))
     if len(named) == 1:
         return f"{kind} {named[0]}"
     rest = f" and {len(named) - 3} more" if len(named) > 3 else ""

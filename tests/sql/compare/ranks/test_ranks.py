@@ -145,6 +145,16 @@ def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
     assert answer.rows.select("calls, unpaired_calls").fetchall() == [(0, 6)]
 
 
+def test_captures_of_one_rank_at_one_time_are_the_reason_that_its_calls_have_no_partner(tmp_path):
+    # Two jobs whose files have the same ranks, given one run: whose calls belong together nothing shows.
+    lake = tracelake.open(tmp_path / "lake")
+    for seed in range(2):
+        (tmp_path / str(seed)).mkdir()
+        lake.ingest(*write_ranks(tmp_path / str(seed), [Rank(), Rank()], steps=2, seed=seed), run="both")
+    reason = "cannot tell whether others wait for it: 6 calls: several captures of this rank show these calls."
+    assert sorted(lake.ranks("both").verdicts) == [f"rank {rank}: {reason}" for rank in (0, 0, 1, 1)]
+
+
 def write_odd_groups(folder):
     """Write three steps of eight ranks of which rank 2 computes a fifth longer; return the paths."""
     return write_ranks(folder, [Rank(slowness=1.2 if number == 2 else 1.0) for number in range(8)], steps=3)
