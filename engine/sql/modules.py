@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from . import index
 from .row_sources import ANYWHERE, Sources
 
 SQL_ROOT = Path(__file__).resolve().parents[2] / "sql"
@@ -122,6 +121,8 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 @functools.cache
 def relations() -> tuple[Module, ...]:
     """Return every module and its twins in schemas, in dependency order."""
+    from . import index
+
     code = (Path(__file__).with_name(f"{name}.py") for name in ("modules", "module_files", "row_sources", "twins"))
     return index.cached(SQL_ROOT, code, _read)
 
