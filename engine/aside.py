@@ -7,17 +7,12 @@ trace (from its catalog entry) and the traces whose events cannot be read; `doct
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import logging
 from typing import TYPE_CHECKING
 
-from ..version import __version__
 from .damage import reason_of
-from .storage.files import publish_bytes
 from .storage.layout import Layout
-from .storage.paths import Place, is_plain_file
+from .storage.paths import Place
 
 if TYPE_CHECKING:
     import duckdb
@@ -83,55 +78,3 @@ def _warned_before(*warning: object) -> bool:
     known = warning in _warned
     _warned.add(warning)
     return known
-
-
-class Verdicts:
-    """Why the events of traces cannot be read, cached with a fingerprint of each trace's files.
-
-    In an object store nothing is cached: an object there is either as it was written or missing.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        """Initialise without reading anything."""
-        self._layout = layout
-
-    def state(self, trace_id: str, listed: str | None = None) -> str:
-        """Return the state of a trace's files: equal states mean equal content; a repaired file has a new state."""
-        files = [
-            (path.parent.name, path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            for path in self._layout.event_files(trace_id, listed)
-            for stat in [path.stat()]
-        ]
-        return repr(files)
-
-    def recall(self, trace_id: str) -> str | None:
-        """Return the cached reason why the events of a trace cannot be read; None if there is none."""
-        path = self._layout.verdict_file(trace_id)
-        if self._layout.is_remote:
-            return None
-        try:
-            if not is_plain_file(path):
-                return None
-            key, reason = json.loads(path.read_bytes())
-        except (OSError, ValueError, TypeError, RecursionError):
-            return None
-        return str(reason) if key == self._key(trace_id) else None
-
-    def store(self, trace_id: str, reason: str) -> None:
-        """Cache the reason why the events of a trace cannot be read; do nothing if the lake is read-only."""
-        if self._layout.is_remote:
-            return
-        path = self._layout.verdict_file(trace_id)
-        with contextlib.suppress(OSError):
-            publish_bytes(path, json.dumps([self._key(trace_id), reason]).encode())
-
-    def _key(self, trace_id: str) -> str:
-        versions = f"{__version__} {duckdb_version()} {self.state(trace_id)}"
-        return hashlib.sha256(versions.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def duckdb_version() -> str:
-    """Return the version of DuckDB: another version may read files that this one cannot."""
-    import duckdb
-
-    return duckdb.__version__

@@ -2,7 +2,7 @@
 
 A file may be truncated, replaced or removed by another program. DuckDB would then refuse every query of events, or
 answer from the files that are left. The catalog has the bytes and events of each trace, so an intact lake costs one
-stat per file; a damaged trace is cached with the state of its files and not read again.
+stat per file; a process reads the files of a damaged trace once, until they change.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .aside import Verdicts
 from .connection import hold_events, set_event_files
 from .damage import DamagedError, Probe, find, may_be_damage
 from .errors import unpermitted
@@ -24,18 +23,21 @@ if TYPE_CHECKING:
 
 #: The relation that all answers of a trace are computed from.
 EVENTS = "events"
+#: The path, bytes and times of files.
+State = list[tuple[Place, int, int, int]]
 _EVENTS_OF = "SELECT trace_id, event_count, event_bytes, event_files FROM _entries"
 
 
 class EventFiles:
     """The event files that can be read; each is checked once, until it changes."""
 
+    #: By the folder of a trace's events, the state of its files when they were checked, and what is wrong with them.
+    #: For all of the process: a command that failed on a damaged file is run again, on the lake opened anew.
+    _seen: ClassVar[dict[Place, tuple[State, str | None]]] = {}
+
     def __init__(self, layout: Layout) -> None:
         """Initialise without checking files."""
         self._layout = layout
-        self._verdicts = Verdicts(layout)
-        #: The state of each trace's files when they were checked, and what is wrong with them.
-        self._seen: dict[str, tuple[str, str | None]] = {}
 
     def point(self, connection: duckdb.DuckDBPyConnection, *, for_many: bool = False) -> dict[str, str]:
         """Define the view of all events over the readable files; return the other traces, with the reason.
@@ -79,30 +81,29 @@ class EventFiles:
         """
         found, unknown = dict[str, Sequence[Place]](), dict[str, int | None]()
         for trace_id, (events, size, listed) in traces.items():
+            folder = self._layout.event_dir(trace_id)
             try:
                 files = self._layout.event_files(trace_id, listed)
-                state = self._verdicts.state(trace_id, listed)
-                there = sum(path.stat().st_size for path in files)
+                state = _state(files)
             except FileNotFoundError:  # another process is removing the trace
                 continue
             for path in files:
                 if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
                     raise unpermitted(path)
             found[trace_id] = files
-            if self._seen.get(trace_id, ("", None))[0] == state:
+            if folder in self._seen and self._seen[folder][0] == state:
                 continue
-            reason = self._verdicts.recall(trace_id)
-            self._seen[trace_id] = (state, reason)
-            if reason is None and size != there:
+            self._seen[folder] = (state, None)
+            if size != sum(there for _, there, *_ in state):
                 unknown[trace_id] = events
         self._look(found, unknown)
-        faults = {one: reason for one in found if (reason := self._seen[one][1])}
+        faults = {one: reason for one in found if (reason := self._seen[self._layout.event_dir(one)][1])}
         return {one: files for one, files in found.items() if one not in faults}, faults
 
     def condemn(self, trace_id: str, reason: str, listed: str | None = None) -> None:
         """Remember that the events of a trace cannot be read, until its files change."""
-        self._seen[trace_id] = (self._verdicts.state(trace_id, listed), reason)
-        self._verdicts.store(trace_id, reason)
+        files = self._layout.event_files(trace_id, listed)
+        self._seen[self._layout.event_dir(trace_id)] = (_state(files), reason)
 
     def _look(self, found: Mapping[str, Sequence[Place]], unknown: Mapping[str, int | None]) -> None:
         """Count the rows of some traces' files and note the faults."""
@@ -113,13 +114,19 @@ class EventFiles:
             if None not in counts and probe.fault_of_all(files, rows=sum(count or 0 for count in counts)) is None:
                 return
             for trace_id, events in unknown.items():
+                folder = self._layout.event_dir(trace_id)
                 if reason := probe.fault(found[trace_id], rows=events):
-                    self._seen[trace_id] = (self._seen[trace_id][0], reason)
+                    self._seen[folder] = (self._seen[folder][0], reason)
+
+
+def _state(files: Sequence[Place]) -> State:
+    """Return the state of a trace's files: equal states mean equal content; a repaired file has a new state."""
+    stats = ((file, file.stat()) for file in files)
+    return [(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in stats]
 
 
 def is_whole(layout: Layout, trace_id: str, events: int | None, listed: str | None = None) -> bool:
-    """Whether the events of a trace can be read and are as many as its catalog entry says."""
-    if Verdicts(layout).recall(trace_id):
-        return False
+    """Whether the events of a trace can be read, all of them, and are as many as its catalog entry says."""
     with Probe() as probe:
-        return events is not None and probe.fault(layout.event_files(trace_id, listed), rows=events) is None
+        files = layout.event_files(trace_id, listed)
+        return events is not None and probe.fault(files, rows=events, whole=True) is None

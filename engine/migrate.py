@@ -35,10 +35,9 @@ def migrate(root: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root}: no lake that can be migrated: {error}") from error
     if version == FORMAT_VERSION:
-        # A migration killed before its last step leaves these; a folder `aside` is also a cache of the current format.
+        # A migration killed before its last step leaves these.
         for name in _FORMER:
-            if root / name != layout.aside:
-                remove_folder(root / name)
+            remove_folder(root / name)
         return 0
     if version != 1:
         raise UsageError(f"{root}: this lake has format {version}, and only format 1 can be migrated.")

@@ -6,7 +6,6 @@
 <lake>/tables/settings/                            the user's settings of traces
 <lake>/tables/<relation>/                          stored relations
 <lake>/lookup/<table>.csv                          rows a user adds to or overrides in a lookup table
-<lake>/aside/<trace_id>.json                       cached reason why the events of a trace cannot be read
 <lake>/.lock                                       locked by a process while it changes the lake
 <lake>/.staging/<random>/                          work in progress
 
@@ -73,11 +72,6 @@ class Layout:
         return self.root / "reference"
 
     @property
-    def aside(self) -> Place:
-        """Cached reasons why events cannot be read."""
-        return self.root / "aside"
-
-    @property
     def read(self) -> tuple[Place, ...]:
         """The folders that queries read."""
         return self.events, self.tables, self.lookup, self.former_lookup
@@ -100,8 +94,14 @@ class Layout:
         return self.root / ".lock"
 
     def event_dir(self, trace_id: str) -> Place:
-        """Return the folder of one trace's events."""
-        return self.events / _named(trace_id)
+        """Return the folder of one trace's events.
+
+        Raises:
+            InputError: the id is invalid; its path could lead elsewhere.
+        """
+        if not TRACE_ID.fullmatch(trace_id):
+            raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
+        return self.events / f"trace_id={trace_id}"
 
     def event_files(self, trace_id: str, listed: str | None = None) -> Sequence[Place]:
         """Return the files of one trace's events, lane by lane.
@@ -129,7 +129,6 @@ class Layout:
             remove(file for file in self.event_files(trace_id, listed) if isinstance(file, ObjectPath))
         else:
             remove_folder(self.event_dir(trace_id))
-            self.verdict_file(trace_id).unlink(missing_ok=True)
 
     def lookup_files(self) -> dict[str, Place]:
         """Return the user's own rows of lookup tables, by the table's name."""
@@ -137,10 +136,6 @@ class Layout:
             return {path.stem: path for path in (self.root / "lookup").recent() if path.name.endswith(".csv")}
         files = (*plain_files(self.former_lookup, ".csv"), *plain_files(self.lookup, ".csv"))
         return {path.stem: path for path in files}
-
-    def verdict_file(self, trace_id: str) -> Place:
-        """Return the file that caches why the events of a trace cannot be read."""
-        return self.aside / f"{_named(trace_id)}.json"
 
 
 def listing(files: Iterable[tuple[ObjectPath, int]]) -> str:
@@ -154,17 +149,6 @@ def _listed(text: str) -> list[tuple[str, int]]:
         return [(name, int(size)) for name, size in json.loads(text) if _LISTED.fullmatch(name)]
     except (ValueError, TypeError, RecursionError):
         return []
-
-
-def _named(trace_id: str) -> str:
-    """Return the file name part for a trace.
-
-    Raises:
-        InputError: the id is invalid; its path could lead elsewhere.
-    """
-    if not TRACE_ID.fullmatch(trace_id):
-        raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
-    return f"trace_id={trace_id}"
 
 
 def is_lake(folder: Path) -> bool:
@@ -290,6 +274,6 @@ def _check_folders(layout: Layout, tables: Path) -> None:
     Raises:
         InputError: a folder of the lake, or its lock, is a link to elsewhere.
     """
-    for path in (*layout.read, layout.aside, layout.staging, layout.lock, *tables.glob("*")):
+    for path in (*layout.read, layout.staging, layout.lock, *tables.glob("*")):
         if path.is_symlink():
             raise InputError(f"{path}: is a symbolic link; what is inside a lake lies inside it. Remove the link.")

@@ -95,13 +95,6 @@ def parquet_rows(files: Iterable[Place]) -> str:
     return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
-def is_plain_file(path: Place) -> bool:
-    """Whether a path is a regular file, not a link to one."""
-    if isinstance(path, ObjectPath):
-        return path.is_file()
-    return _kind(path) == stat.S_IFREG
-
-
 def is_plain_folder(path: Path) -> bool:
     """Whether a path is a folder, not a link to one."""
     return _kind(path) == stat.S_IFDIR
@@ -115,7 +108,7 @@ def plain_files(folder: Place, suffix: str) -> Sequence[Place]:
     """Return the files of a folder that end in `suffix`, sorted; links, and files in a linked folder, are left out."""
     if isinstance(folder, ObjectPath):
         return sorted(path for path in folder.iterdir() if path.info and path.name.endswith(suffix))
-    return sorted(path for path in _inside(folder) if path.name.endswith(suffix) and is_plain_file(path))
+    return sorted(path for path in _inside(folder) if path.name.endswith(suffix) and _kind(path) == stat.S_IFREG)
 
 
 def plain_folders(folder: Place) -> Sequence[Place]:

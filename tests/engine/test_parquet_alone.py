@@ -5,7 +5,6 @@ import polars
 import pyarrow.dataset
 import pytest
 
-from tracelake.engine.aside import Verdicts
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 
@@ -15,7 +14,7 @@ LOG = "_delta_log"
 
 @pytest.fixture(scope="module")
 def lake(s1_file, tmp_path_factory):
-    """A lake in which all happened that leaves files: settings, a removal, own rules, a verdict, compaction."""
+    """A lake in which all happened that leaves files: settings, a removal, own rules, compaction."""
     folder = tmp_path_factory.mktemp("alone")
     write_npu(folder / "kernel_details.csv")
     with Lake(folder / "lake") as opened:
@@ -24,7 +23,6 @@ def lake(s1_file, tmp_path_factory):
         opened.remove("kernel_details")
         opened.layout.lookup.mkdir()
         (opened.layout.lookup / "prices.csv").write_text("hardware\n")
-        Verdicts(opened.layout).store(opened.resolve("s1"), "made up")
         opened.compact(vacuum_hours=0)
         yield opened
 

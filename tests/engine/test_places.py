@@ -123,7 +123,7 @@ def test_an_entry_whose_id_is_none_makes_no_path(tmp_path):
 @pytest.mark.parametrize("word", ["../../victim", "", "0123456789ABCDEF", "0123456789abcdef\n", "0123456789abcde*"])
 def test_what_is_no_id_makes_no_path(lake, word):
     layout = lake.layout
-    for path in (layout.event_dir, layout.event_files, layout.verdict_file):
+    for path in (layout.event_dir, layout.event_files):
         with pytest.raises(InputError, match="not the id of a trace"):
             path(word)
 
