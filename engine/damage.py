@@ -158,29 +158,13 @@ class Probe:
                 return f"{path}: {reason_of(reason)}"
         return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 
-    def fault_of_all(self, files: Sequence[Place], *, rows: int) -> str | None:
-        """Return what is wrong with many files read together; any of them may be the cause.
-
-        Raises:
-            InputError: the object store cannot be used.
-        """
-        import duckdb
-
-        try:
-            counted = self._rows(*files) if files else 0
-        except (duckdb.Error, UnicodeDecodeError) as error:
-            self.__exit__()
-            check_reachable(error)
-            return reason_of(error)
-        return None if counted == rows else f"{counted} of {rows} events are there"
-
-    def _rows(self, *files: Place, whole: bool = False, columns: Iterable[str] = ()) -> int:
+    def _rows(self, file: Place, *, whole: bool, columns: Iterable[str]) -> int:
         import duckdb
 
         if self._connection is None:
             self._connection = duckdb.connect(config={"threads": 1})
-        have_read(self._connection, files[0])
-        source = parquet_rows(files)
+        have_read(self._connection, file)
+        source = parquet_rows([file])
         if named := ", ".join(f'"{column}"' for column in columns):
             self._connection.execute(f"SELECT {named} FROM {source} LIMIT 0")
         if whole:

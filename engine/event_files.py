@@ -79,44 +79,32 @@ class EventFiles:
         Raises:
             InputError: this user may not read a file.
         """
-        found, unknown = dict[str, Sequence[Place]](), dict[str, int | None]()
-        for trace_id, (events, size, listed) in traces.items():
-            folder = self._layout.event_dir(trace_id)
-            try:
-                files = self._layout.event_files(trace_id, listed)
-                state = _state(files)
-            except FileNotFoundError:  # another process is removing the trace
-                continue
-            for path in files:
-                if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
-                    raise unpermitted(path)
-            found[trace_id] = files
-            if folder in self._seen and self._seen[folder][0] == state:
-                continue
-            self._seen[folder] = (state, None)
-            if size != sum(there for _, there, *_ in state):
-                unknown[trace_id] = events
-        self._look(found, unknown)
-        faults = {one: reason for one in found if (reason := self._seen[self._layout.event_dir(one)][1])}
-        return {one: files for one, files in found.items() if one not in faults}, faults
+        found: dict[str, Sequence[Place]] = {}
+        faults: dict[str, str] = {}
+        with Probe() as probe:
+            for trace_id, (events, size, listed) in traces.items():
+                folder = self._layout.event_dir(trace_id)
+                try:
+                    files = self._layout.event_files(trace_id, listed)
+                    state = _state(files)
+                except FileNotFoundError:  # another process is removing the trace
+                    continue
+                for path in files:
+                    if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
+                        raise unpermitted(path)
+                if folder not in self._seen or self._seen[folder][0] != state:
+                    is_resized = size != sum(there for _, there, *_ in state)
+                    self._seen[folder] = state, probe.fault(files, rows=events) if is_resized else None
+                if fault := self._seen[folder][1]:
+                    faults[trace_id] = fault
+                else:
+                    found[trace_id] = files
+        return found, faults
 
     def condemn(self, trace_id: str, reason: str, listed: str | None = None) -> None:
         """Remember that the events of a trace cannot be read, until its files change."""
         files = self._layout.event_files(trace_id, listed)
         self._seen[self._layout.event_dir(trace_id)] = (_state(files), reason)
-
-    def _look(self, found: Mapping[str, Sequence[Place]], unknown: Mapping[str, int | None]) -> None:
-        """Count the rows of some traces' files and note the faults."""
-        with Probe() as probe:
-            # Traces of older lakes have no size in the catalog: checking all at once is fast.
-            files = [path for one in unknown for path in found[one]]
-            counts = list(unknown.values())
-            if None not in counts and probe.fault_of_all(files, rows=sum(count or 0 for count in counts)) is None:
-                return
-            for trace_id, events in unknown.items():
-                folder = self._layout.event_dir(trace_id)
-                if reason := probe.fault(found[trace_id], rows=events):
-                    self._seen[folder] = (self._seen[folder][0], reason)
 
 
 def _state(files: Sequence[Place]) -> State:
