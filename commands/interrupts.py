@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator
 
 from ..engine.storage import files
-from ..engine.storage.scratch import remove_scratch
 from .common import say
 
 #: Maximum seconds to wait for an atomic step: a rename and a row of the catalog.
@@ -50,7 +49,6 @@ def _wait(reading: int) -> None:
     try:
         files.unbroken.acquire(timeout=_PATIENCE)
         labels = files.abandon()
-        remove_scratch()
         if sys.stderr is not None and sys.stderr.isatty():
             # Restore the cursor and clear the line of a progress bar.
             sys.stderr.write("\x1b[?25h\r\x1b[K")

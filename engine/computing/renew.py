@@ -62,8 +62,6 @@ def bring(
     here = answers.is_here or not (layout.is_remote or os.access(str(layout.root), os.W_OK))
     if here and not answers.is_here:
         answers.see_here()
-    if isinstance(answers.tables, Here):
-        answers.tables.folder.mkdir(mode=0o700, exist_ok=True)
     try:
         with nullcontext() if here else exclusive(layout.lock):
             # Another process may have done it meanwhile.

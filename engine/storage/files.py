@@ -6,6 +6,8 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,7 +16,6 @@ from pathlib import Path
 from ..errors import InputError
 from .objects import ObjectPath, remove
 from .paths import Place, plain_files
-from .scratch import remove_dead_scratch
 
 
 def fsync_path(path: Path) -> None:
@@ -163,16 +164,29 @@ class Staging:
         self.close()
 
 
-def remove_dead_staging(parent: Path) -> None:
-    """Remove the folders of processes that were killed. Live processes hold their locks."""
-    remove_dead_scratch()
-    if not parent.is_dir():
-        return
-    for lock_path in plain_files(parent, ".lock"):
-        try:
-            with lock_path.open("ab") as lock:
+def remove_dead_staging(folder: Path) -> None:
+    """Remove what killed processes have left: of this user, and in a lake's folder for work in progress."""
+    for parent in {temporary(), folder}:
+        # Live processes hold their locks.
+        for lock_path in plain_files(parent, ".lock"):
+            with contextlib.suppress(OSError), lock_path.open("ab") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(lock_path.with_suffix(""), ignore_errors=True)
                 lock_path.unlink(missing_ok=True)
-        except OSError:
-            continue
+
+
+def temporary() -> Path:
+    """Return this user's folder among the system's temporary files; create it if missing.
+
+    Raises:
+        InputError: it belongs to another user, or cannot be created.
+    """
+    folder = Path(tempfile.gettempdir()) / f"tracelake-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used for work under way: {error.strerror}.") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise InputError(f"{folder}: is not a folder of yours. Set TMPDIR to another place for work under way.")
+    return folder

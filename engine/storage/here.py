@@ -54,7 +54,6 @@ class Here(Tables):
         after: int | None = None,  # noqa: ARG002
     ) -> None:
         """Add a few rows, given by column."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
         path = self.folder / f"{uuid.uuid4().hex}.parquet"
         write_rows(path, rows, columns)
         self._added.setdefault(name, []).append(DataFile(path))

@@ -19,15 +19,13 @@ import contextlib
 import json
 import os
 import re
-import stat
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError, UsageError, unpermitted
 from ..schema import LANES
-from .files import publish_bytes, remove_folder
+from .files import publish_bytes, remove_folder, temporary
 from .objects import ObjectPath, StoreError, remove
 from .paths import TRACE_ID, Place, check_table_path, check_usable, is_plain_folder, place_of, plain_files
 
@@ -85,7 +83,7 @@ class Layout:
     def staging(self) -> Path:
         """The folder for work in progress."""
         if isinstance(self.root, ObjectPath):
-            return Path(tempfile.gettempdir()) / f"tracelake-staging-{os.getuid()}"
+            return temporary()
         return self.root / ".staging"
 
     @property
@@ -196,7 +194,6 @@ def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> 
 
 def _open_objects(layout: Layout, root: ObjectPath, *, create: bool) -> Layout:
     """Return the layout of a lake in an object store; see `open_layout`."""
-    _check_own(layout.staging)
     try:
         with contextlib.suppress(FileNotFoundError):
             _check_version(layout)
@@ -209,21 +206,6 @@ def _open_objects(layout: Layout, root: ObjectPath, *, create: bool) -> Layout:
     except OSError as error:
         raise InputError(f"{root}: cannot be opened: {error.strerror or error}.") from error
     return layout
-
-
-def _check_own(folder: Path) -> None:
-    """Check that a folder in the shared temporary folder is this user's; create it if missing.
-
-    Raises:
-        InputError: it belongs to another user, or cannot be created.
-    """
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be used for work under way: {error.strerror}.") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise InputError(f"{folder}: is not a folder of yours. Set TMPDIR to another place for work under way.")
 
 
 def mark(layout: Layout) -> None:
