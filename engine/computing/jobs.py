@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,32 +42,28 @@ def do(jobs: Sequence[Job], connections: Sequence[duckdb.DuckDBPyConnection]) ->
             job.do(connections[0])
             yield job.name
         return
-    readers: dict[str, list[Job]] = {job.name: [] for job in jobs}
-    for job in jobs:
-        for name in job.needs:
-            readers[name].append(job)
-    chains: dict[str, int] = {}
+    chains = {job.name: 0 for job in jobs}
     for job in reversed(jobs):
-        chains[job.name] = max((chains[reader.name] + 1 for reader in readers[job.name]), default=0)
-    missing = {job.name: len(job.needs) for job in jobs}
-    ready = [job for job in jobs if not job.needs]
+        for name in job.needs:
+            chains[name] = max(chains[name], chains[job.name] + 1)
+    named = {job.name: job for job in jobs}
+    waiting = TopologicalSorter({job.name: job.needs for job in jobs})
+    waiting.prepare()
+    ready: list[str] = []
     free = list(connections)
     running: dict[Future[None], tuple[str, duckdb.DuckDBPyConnection]] = {}
     with ThreadPoolExecutor(len(free)) as pool:
         try:
-            while ready or running:
-                ready.sort(key=lambda job: chains[job.name])
+            while waiting.is_active():
+                ready = sorted([*ready, *waiting.get_ready()], key=chains.__getitem__)
                 while ready and free:
-                    job, connection = ready.pop(), free.pop()
-                    running[pool.submit(job.do, connection)] = job.name, connection
+                    name, connection = ready.pop(), free.pop()
+                    running[pool.submit(named[name].do, connection)] = name, connection
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     name, connection = running.pop(future)
                     free.append(connection)
                     future.result()
-                    for reader in readers[name]:
-                        missing[reader.name] -= 1
-                        if not missing[reader.name]:
-                            ready.append(reader)
+                    waiting.done(name)
                     yield name
         finally:
             for _, connection in running.values():
