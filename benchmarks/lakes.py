@@ -72,8 +72,7 @@ def multiply(lake: Path, times: int) -> None:
                 f"SELECT count(*), min(trace_id), max(trace_id), min({batch}), max({batch}) FROM '{path}'"
             ).fetchall()
             found = statistics_of(rows, bounds[:2], bounds[2:] if bounds[2] else [])
-            schema = connection.sql(f"FROM '{path}' LIMIT 0").to_arrow_table().schema
-            tables.rewrite(table, [(path, found)], schema, files)
+            tables.rewrite(table, [(path, found)], files)
         copies = connection.execute("SELECT trace_id, copy_id FROM copies WHERE nth > 0").fetchall()
     tables.vacuum(0)
     for trace_id, copy_id in copies:

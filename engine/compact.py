@@ -118,12 +118,11 @@ def _rewrite(
         f"SELECT count(*), min(trace_id), max(trace_id), min({batch}), max({batch}) FROM {written}"
     ).fetchall()
     [(count, first, last, earliest, latest)] = found
-    schema = connection.sql(f"FROM {written} LIMIT 0").to_arrow_table().schema
     if not count:
-        tables.rewrite(name, [], schema, files)
+        tables.rewrite(name, [], files)
         return 0
     found_of = statistics(count, [first, last], [earliest, latest] if earliest else [])
-    tables.rewrite(name, [(path, found_of)], schema, files)
+    tables.rewrite(name, [(path, found_of)], files)
     return 1
 
 

@@ -30,7 +30,6 @@ from .paths import Place, as_text, is_plain_folder, plain_files, plain_folders
 from .table_types import delta_schema, statistics, write_rows
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 #: The number of retries after conflicts with other writers before giving up.
@@ -242,29 +241,20 @@ class Tables:
             finally:
                 path.unlink(missing_ok=True)
 
-    def rewrite(
-        self,
-        name: str,
-        files: Iterable[tuple[Path, Mapping[str, Any]]],
-        schema: pyarrow.Schema,
-        former: Iterable[DataFile],
-    ) -> None:
-        """Replace the files that a table had when its log was read by others.
+    def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], former: Iterable[DataFile]) -> None:
+        """Replace files that a table had when its log was read; those that others have added since stay.
+
+        Files that cannot be read are taken out as well.
 
         Raises:
             OvertakenError: another process has removed some of these.
         """
-        from deltalake import Schema
-
         folder = self.path(name)
         actions = [_moved(file, folder, found) for file, found in files]
+        gone = [*former, *(file for file in self.named(name) if file.path in self.lost)]
         with _committing(folder):
             table = self._open(name, self._known[name][0] if self.is_remote else None)
-            if self.is_remote:
-                # Files added by others meanwhile stay.
-                table.create_write_transaction([*actions, *map(_removed, former)], "append", table.schema())
-            else:
-                table.create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+            table.create_write_transaction([*actions, *map(_removed, gone)], "append", table.schema())
             # Reopened: a table opened before the change would write a checkpoint of the old version.
             self._open(name).create_checkpoint()
 
