@@ -45,7 +45,7 @@ def faults(layout: Layout) -> list[str]:
     with reading(tables, layout.root) as (catalog, connection):
         answers.catalog = catalog
         sizes = connection.execute("SELECT trace_id, event_bytes, event_files FROM _entries").fetchall()
-        stored = [entry for entry in modules.relations() if entry.name in modules.stored()]
+        stored = modules.in_order(modules.stored())
         for entry in stored:
             found += [
                 _OF_OTHERS.format(file.path) for file in tables.files(entry.name) if _is_of_others(connection, file)

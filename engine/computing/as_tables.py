@@ -53,8 +53,7 @@ def plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Mod
         names: the wanted relations; they are not among `given`.
         given: stored relations that are read from files.
     """
-    needed = modules.closure(names, lambda entry: entry.name in given)
-    order = [entry for entry in modules.relations() if entry.name in needed]
+    order = modules.in_order(modules.closure(names, lambda entry: entry.name in given))
     tables = as_tables(order, given)
 
     def needs(table: str) -> set[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -138,15 +138,9 @@ def _by_name() -> dict[str, Module]:
     return {entry.name: entry for entry in relations()}
 
 
-def in_order(names: Iterable[str]) -> list[Module]:
+def in_order(names: Collection[str]) -> list[Module]:
     """Return relations by name, in dependency order."""
-    places, known = _places(), _by_name()
-    return [known[name] for name in sorted(names, key=places.__getitem__)]
-
-
-@functools.cache
-def _places() -> dict[str, int]:
-    return {entry.name: place for place, entry in enumerate(relations())}
+    return [entry for entry in relations() if entry.name in names]
 
 
 def module(name: str) -> Module | None:
@@ -221,7 +215,7 @@ def others(name: str) -> frozenset[str]:
 def direct(entry: Module) -> list[Module]:
     """Return the relations and macros that one names directly."""
     known = _by_name()
-    return [known[name] for name in sorted(needs(entry, known))]
+    return [known[name] for name in sorted(_edges()[entry.name])]
 
 
 @functools.cache
