@@ -98,9 +98,9 @@ class Lake:
 
         return export.export(self.store, target, format, relations, **given)
 
-    def broken_invariants(self) -> list[tuple[str, int]]:
-        """Return the invariants that this lake violates, each with the number of violating rows. Empty if all hold."""
-        return engine.invariants.broken(self.store)
+    def broken_invariants(self, trace: str | None = None) -> list[tuple[str, int]]:
+        """Return the invariants that one trace, or any, violates, each with the number of violating rows."""
+        return engine.invariants.broken(self.store, analysis.traces.of_trace(self.store, trace) if trace else "true")
 
     def file_faults(self) -> list[str]:
         """Return the faults of the lake's files, a sentence each; all tables are read. Empty if there are none."""

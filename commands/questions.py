@@ -10,7 +10,7 @@ import click
 from ..engine.errors import UsageError
 from ..engine.sql.guard import refusals
 from ..engine.storage.paths import Place, readable
-from .common import format_options, open_lake, render_rows, say
+from .common import format_options, open_at, open_lake, render_rows, say
 
 
 @click.command()
@@ -84,7 +84,7 @@ def schema(lake: Place | None, relation: str | None, tree: bool, word: str | Non
 @format_options
 @click.pass_obj
 def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
-    """Check one trace, or all, the invariants of the lake and its files.
+    """Check one trace and its invariants, or all traces and the lake's files.
 
     Exits with 1 if a check finds an error, an invariant is violated, or, where
     no trace is given, a file is not what the lake's tables and catalog name.
@@ -94,14 +94,14 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
       tracelake doctor
       tracelake doctor decode.json.gz
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace) if trace else open_lake(lake)
     faults = [] if trace else opened.file_faults()
     answer = opened.doctor(trace)
     if format_ == "table" and output is None and not answer.limit(1).fetchall():
         say("nothing noteworthy.")
     else:
         render_rows(answer, format_, output, limit)
-    broken = opened.broken_invariants()
+    broken = opened.broken_invariants(trace)
     for law, rows in broken:
         say(f"violated: {law} ({rows} rows)")
     for fault in faults:

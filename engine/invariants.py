@@ -6,15 +6,20 @@ from .sql import keys, modules
 from .store import Store
 
 
-def broken(store: Store) -> list[tuple[str, int]]:
-    """Return the invariants that a lake violates, each with the number of violating rows. Empty if all hold."""
+def broken(store: Store, condition: str = "true") -> list[tuple[str, int]]:
+    """Return the violated invariants, each with the number of violating rows. Empty if all hold.
+
+    Args:
+        store: the lake.
+        condition: SQL condition for the rows, with `trace_id` alone; default: those of all traces.
+    """
     laws = [
-        (f"{entry.name} has one row for each {', '.join(entry.key)}.", keys.breaches(entry))
+        (f"{entry.name} has one row for each {', '.join(entry.key)}.", keys.breaches(entry, condition))
         for entry in keys.keyed()
         if entry.materialised
     ]
     laws += [
-        (entry.doc.splitlines()[0], f"SELECT count(*) FROM {entry.name}")
+        (entry.doc.splitlines()[0], f"SELECT count(*) FROM {entry.name} WHERE {condition}")
         for entry in modules.modules()
         if entry.folder == "invariants"
     ]

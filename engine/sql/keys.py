@@ -18,11 +18,16 @@ def keyed() -> Iterator[modules.Module]:
             yield entry
 
 
-def breaches(entry: modules.Module) -> str:
-    """Return a query that counts the keys of a relation that are not unique, or that have a NULL column."""
+def breaches(entry: modules.Module, condition: str = "true") -> str:
+    """Return a query that counts the keys of a relation that are not unique, or that have a NULL column.
+
+    Args:
+        entry: the relation.
+        condition: SQL condition for its rows; default: all.
+    """
     columns = ", ".join(f'"{column}"' for column in entry.key)
     lacking = [f'OR "{column}" IS NULL' for column in entry.key if column not in entry.optional]
     return (
-        f"SELECT count(*) FROM (SELECT {columns}, count(*) AS rows_ FROM {entry.name} GROUP BY ALL) "
+        f"SELECT count(*) FROM (SELECT {columns}, count(*) AS rows_ FROM {entry.name} WHERE {condition} GROUP BY ALL) "
         f"WHERE rows_ > 1 {' '.join(lacking)}"
     )

@@ -11,6 +11,7 @@ from tracelake.engine.storage.table_types import statistics
 from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 
+from ..kernel_traces import Trace
 from ..support import run_cli
 
 
@@ -137,3 +138,23 @@ def test_the_command_says_it_and_ends_with_1(damaged):
     file.write_bytes(b"no Parquet")
     done = run_cli("doctor", lake=damaged)
     assert (done.returncode, f"damaged: {file}" in done.stderr) == (1, True)
+
+
+def test_a_trace_is_held_against_its_own_invariants_alone(damaged, tmp_path):
+    other = Trace()
+    other.kernel("gemm", 0, 5, 10)
+    other.write(tmp_path / "other.json")
+    tables = Tables(damaged / "tables")
+    [file] = tables.files("time_breakdown")
+    # The parts of s1's time no longer add up to its window.
+    altered = damaged / "altered.parquet"
+    duckdb.read_parquet(str(file.path)).project("* REPLACE (idle_us + 1 AS idle_us)").write_parquet(str(altered))
+    tables.rewrite("time_breakdown", [(altered, statistics(1, [*file.traces], [file.batches[0]]))], [file])
+    with Lake(damaged, stored=True) as lake:
+        lake.ingest(tmp_path / "other.json")
+        [(law, rows)] = lake.broken_invariants("s1")
+        assert (law.startswith("The parts of a device's time add up to its window"), rows) == (True, 1)
+        assert lake.broken_invariants() == [(law, rows)]
+        assert lake.broken_invariants("other") == []
+    codes = [run_cli("doctor", trace, lake=damaged).returncode for trace in ("s1", "other")]
+    assert codes == [1, 0]
