@@ -4,8 +4,8 @@
 -- loop, is a family of its own. Operations that only enclose others, such as a loop, are left out,
 -- and so are copies of memory. If no line of the device shows the runs, as on GPUs, the host's call
 -- of the program is the run, with the operations that it launched. A run that trains is two: from
--- its first product on whose path in the framework has a transpose (JAX), it runs backward. If the
--- user named an anchor, there are no rows.
+-- its first product on whose path in the framework has a transpose (JAX), it runs backward. A loop
+-- of micro-batches in a run is two for each. If the user named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -19,10 +19,12 @@
 -- program          VARCHAR  program, with its fingerprint, or a number if the run shows none;
 --                           backward appended for what runs backward
 -- direction        VARCHAR  forward or backward, NULL if the run shows no backward pass
--- run_id           BIGINT   event_id of the run; of its first backward product for that part
--- run_ns           BIGINT   start of the run, or of that product
+-- run_id           BIGINT   event_id of the run; of the first backward product for that part, of the
+--                           first operation for a later micro-batch
+-- run_ns           BIGINT   start of the run, or of that product or operation
 -- seq              BIGINT   place in the run by start, from 1
 -- family           VARCHAR  name, without its numbers if it is not in a loop, and category
+-- is_looped        BOOLEAN  it runs in each turn of a loop whose turns are layers
 -- category         VARCHAR  its category
 -- begins_beat      BOOLEAN  it is the first attention since the last product or collective
 -- is_product       BOOLEAN  a matrix product, or experts
@@ -128,29 +130,86 @@ transposed AS (
     JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
     WHERE e.lane = 'device' AND contains(e.args ->> '$.tf_op', 'transpose(')
 ),
-backward_starts AS (
+directed_products AS (
     SELECT
-        o.trace_id, o.device, o.run_id, min(o.start_ns) AS from_ns,
-        arg_min(o.kernel_id, (o.start_ns, o.kernel_id)) AS from_id
+        o.trace_id, o.device, o.run_id, o.run_ns, o.start_ns, o.kernel_id, o.name,
+        t.name IS NOT NULL AS is_backward
     FROM in_runs AS o
-    JOIN transposed AS t
+    JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+    LEFT JOIN transposed AS t
         ON t.trace_id = o.trace_id AND t.program = o.program AND t.name = o.name
-    GROUP BY o.trace_id, o.device, o.run_id
+    WHERE k.is_product
+),
+trained AS (
+    SELECT
+        trace_id, device, run_id, any_value(run_ns) AS run_ns,
+        min(start_ns) FILTER (is_backward) AS from_ns,
+        arg_min(name, (start_ns, kernel_id)) AS first_product
+    FROM directed_products
+    GROUP BY trace_id, device, run_id
+    HAVING bool_or(is_backward)
+),
+-- A run that executes its first product again after a backward one has a loop of micro-batches,
+-- which begins with the first instruction that it executes again. (A loop of the loss alone, in
+-- parts that are run forward and backward, does not execute the first product again.)
+recurring AS (
+    SELECT
+        o.trace_id, o.device, o.run_id, o.name, min(o.start_ns) AS first_ns,
+        any_value(r.first_product) AS first_product
+    FROM in_runs AS o
+    JOIN trained AS r
+        ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
+    GROUP BY o.trace_id, o.device, o.run_id, o.name
+    HAVING min(o.start_ns) < any_value(r.from_ns) AND max(o.start_ns) > any_value(r.from_ns)
+),
+micro_batched AS (
+    SELECT trace_id, device, run_id, arg_min(name, (first_ns, name)) AS opener
+    FROM recurring
+    GROUP BY trace_id, device, run_id
+    HAVING bool_or(name = first_product)
+),
+-- What opens or turns a micro-batch: its opener after a backward product, and the first backward
+-- product after that.
+turning AS (
+    SELECT
+        trace_id, device, run_id, start_ns, kernel_id, is_backward,
+        is_backward IS DISTINCT FROM lag(is_backward) OVER (
+            PARTITION BY trace_id, device, run_id ORDER BY start_ns, kernel_id
+        ) AS is_turn
+    FROM (
+        SELECT trace_id, device, run_id, start_ns, kernel_id, TRUE AS is_backward
+        FROM directed_products
+        WHERE is_backward
+        UNION ALL
+        SELECT o.trace_id, o.device, o.run_id, o.start_ns, o.kernel_id, FALSE
+        FROM in_runs AS o
+        JOIN micro_batched AS m
+            ON m.trace_id = o.trace_id AND m.device = o.device AND m.run_id = o.run_id
+            AND m.opener = o.name
+        JOIN trained AS r
+            ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
+        WHERE o.start_ns > r.from_ns
+    )
+),
+parts AS (
+    SELECT trace_id, device, run_id, run_ns AS from_ns, run_id AS from_id, FALSE AS is_backward
+    FROM trained
+    UNION ALL
+    SELECT trace_id, device, run_id, start_ns, kernel_id, is_backward
+    FROM turning
+    WHERE is_turn
 ),
 directed AS (
     SELECT
         o.* REPLACE (
-            if(o.start_ns >= b.from_ns, o.program || ' backward', o.program) AS program,
-            if(o.start_ns >= b.from_ns, b.from_id, o.run_id) AS run_id,
-            if(o.start_ns >= b.from_ns, b.from_ns, o.run_ns) AS run_ns
+            if(p.is_backward, o.program || ' backward', o.program) AS program,
+            coalesce(p.from_id, o.run_id) AS run_id, coalesce(p.from_ns, o.run_ns) AS run_ns
         ),
-        CASE
-            WHEN o.start_ns >= b.from_ns THEN 'backward'
-            WHEN b.from_id IS NOT NULL THEN 'forward'
-        END AS direction
+        if(p.is_backward, 'backward', if(p.from_id IS NULL, NULL, 'forward')) AS direction
     FROM in_runs AS o
-    LEFT JOIN backward_starts AS b
-        ON b.trace_id = o.trace_id AND b.device = o.device AND b.run_id = o.run_id
+    ASOF LEFT JOIN parts AS p
+        ON p.trace_id = o.trace_id AND p.device = o.device AND p.run_id = o.run_id
+        AND p.from_ns <= o.start_ns
 ),
 -- Instructions in a loop run in each of its turns, under their own names. A turn with more work
 -- than a layer has is a step or a micro-batch, whose layers are unrolled. A layer that runs
@@ -185,7 +244,8 @@ looped AS (
 ),
 counted AS (
     SELECT
-        o.*, if(l.name IS NULL, k.kind, o.name) || ' ' || o.category AS family, k.is_attention,
+        o.*, if(l.name IS NULL, k.kind, o.name) || ' ' || o.category AS family,
+        l.name IS NOT NULL AS is_looped, k.is_attention,
         k.is_product,
         row_number() OVER in_time AS seq,
         count(CASE WHEN k.is_product OR o.is_collective THEN 1 END) OVER (
@@ -201,7 +261,7 @@ counted AS (
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, program, direction, run_id, run_ns,
-    seq, family, category,
+    seq, family, is_looped, category,
     is_attention AND coalesce(parted > lag(parted) OVER alike, TRUE) AS begins_beat,
     is_product, is_collective
 FROM counted

@@ -195,6 +195,56 @@ def test_a_step_of_training_is_a_forward_pass_and_a_backward_one(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("attention", ["splash_mha_fwd.3", "tpu_custom_call.3"])
+@in_one_lake
+def test_a_layer_whose_loop_opens_with_the_gathering_of_its_weights_begins_with_that(tmp_path, attention):
+    body = [("all-gather.1", 4, ""), ("add_fusion.1", 2, ""), ("fusion.2", 5, PRODUCT), (attention, 9, ""),
+            ("fusion.4", 8, PRODUCT)]  # fmt: skip
+    program = Program()
+    program.add("gather_fusion.20", 7, "")
+    program.add("all-reduce.21", 3, "")  # sums the embedding
+    program.loop("while.22", body, 6)
+    program.add("fusion.23", 6, PRODUCT)
+    program.modules.append(f"jit_step(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    # Each turn is a layer of 4 + 2 + 5 + 9 + 8 us.
+    assert lake.rows("SELECT kernel_count, sum_us, wall_us FROM layers") == [(5, 28.0, 28.0)] * 6
+    assert lake.rows(PARTS) == [(0, "prologue", 2, 10.0), (0, "epilogue", 1, 6.0)]
+
+
+@pytest.mark.parametrize(("micro_batches", "loss_parts"), [(2, 1), (4, 1), (1, 3), (3, 3)])
+@in_one_lake
+def test_each_turn_of_a_loop_of_micro_batches_is_a_forward_pass_and_a_backward_one(tmp_path, micro_batches, loss_parts):
+    # The loss may be a loop that runs its parts forward and backward: that is no loop of micro-batches.
+    there = '{"hlo_category": "convolution fusion", "tf_op": "jit(step)/while/body/jvp(Model)/dot_general:"}'
+    back = '{"hlo_category": "convolution fusion", "tf_op": "jit(step)/while/body/transpose(jvp(Model))/dot_general:"}'
+    forward_layer = [("all-gather.1", 4, ""), ("add_fusion.2", 2, ""), ("fusion.3", 5, there),
+                     ("splash_mha_fwd.4", 9, ""), ("fusion.5", 8, there)]  # fmt: skip
+    backward_layer = [("all-gather.11", 4, ""), ("fusion.12", 16, back), ("splash_mha_dkv.13", 12, ""),
+                      ("fusion.14", 10, back), ("reduce-scatter.15", 6, "")]  # fmt: skip
+    program = Program()
+    for _ in range(2):
+        start = program.now
+        program.add("convert_fusion.20", 3, "")
+        for _ in range(micro_batches):
+            program.add("gather_fusion.21", 7, "")
+            program.loop("while.22", forward_layer, 6)
+            program.loop("while.23", [("fusion.24", 6, there), ("fusion.25", 12, back)], loss_parts)
+            program.loop("while.26", backward_layer, 6)
+            program.add("add_fusion.27", 5, "")
+        program.add("adam_fusion.28", 20, "")
+        program.modules.append(f"jit_step(4711) {start}+{program.now - start}")
+        program.now += 50
+    lake = yield program.written(tmp_path)
+    # Forward layers of 28 us, backward ones of 48.
+    assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes ORDER BY pass_id") == [
+        ("forward", True, 6, 168.0), ("backward", True, 6, 288.0),
+    ] * 2 * micro_batches  # fmt: skip
+    assert lake.rows("SELECT DISTINCT direction, kernel_count, sum_us FROM layers ORDER BY 3") == [
+        ("forward", 5, 28.0), ("backward", 5, 48.0),
+    ]  # fmt: skip
+
+
 @in_one_lake
 def test_without_attention_what_repeats_tells_the_layers(tmp_path):
     program = Program()
