@@ -175,6 +175,17 @@ gemm          | Einsum
 norm          | DeepNorm
 random        | StatelessRandomUniformV2
 batch_prep    | CopyAndExpandEagleInputs
+gemm          | SwinTransformerLnQKV
+gemm          | SwinAttentionFFN
+gemm          | BatchMatmulQuant
+activation    | DequantSituQuant
+quant         | TransQuantParamV2
+elementwise   | NonZeroV2
+rnn           | DynamicGRUV2
+loss          | KLDivV2
+loss          | SmoothL1LossGradV2
+copy          | UpsampleNearest3dGrad
+copy          | fused_qkvzba_split_reshape_cat_kernel
 other     | message_fwd_kernel
 """  # noqa: E501
 
