@@ -22,7 +22,7 @@ ALIASES = {
     "op_type": ("type", "op type"),
     "op_state": ("op state",),
     "core": ("accelerator core", "task type"),
-    "start": ("start time(us)", "task start time(us)", "task start time"),
+    "start": ("start time(us)", "task start time(us)", "task start time", "start time"),
     "dur": ("duration(us)", "task duration(us)", "task duration"),
     "wait": ("wait time(us)", "task wait time(us)"),
     # Of msprof-analyze: from the start of the task before, not from its end.
@@ -67,13 +67,19 @@ class Columns:
 
     @property
     def start_lacks_unit(self) -> bool:
-        """Whether starts have no unit beside durations in µs, as exporters of CANN wrote them until 2023."""
+        """Whether starts have no unit beside durations in µs, as CANN and torch_npu wrote them until 2023."""
         start, dur = self.position("start"), self.position("dur")
         return (
             start is not None
             and dur is not None
             and [_plain(self.header[place])[-4:] == "(us)" for place in (start, dur)] == [False, True]
         )
+
+    @property
+    def start_is_of_torch_npu(self) -> bool:
+        """Whether starts have the name without a unit of torch_npu: one copied CANN's ns, the next wrote µs."""
+        start = self.position("start")
+        return start is not None and _plain(self.header[start]) == "start time"
 
     def position(self, key: str) -> int | None:
         """Return the position of a column, None if the table lacks it."""

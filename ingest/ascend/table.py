@@ -154,6 +154,11 @@ class TableReader:
             )
         if self.kind == KERNELS and header.columns.start_lacks_unit:
             in_ns = starts_in_ns(beginning, header.columns)
+            if in_ns is None and header.columns.start_is_of_torch_npu:
+                raise InputError(
+                    f"{name}: Start Time has no unit, and the rows do not show whether it is µs or ns. Write the "
+                    "starts in µs, and Start Time(us) in the header."
+                )
             if in_ns is None:
                 self.notes.repair(self.events, "starts without a unit; read as ns", header.text)
             self._starts_in_ns = in_ns is not False

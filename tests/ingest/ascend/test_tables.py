@@ -113,6 +113,8 @@ def test_the_columns_of_every_writer_have_one_name(tmp_path, style):
 
 
 OLD_HEADER = "Op Name,OP Type,Task Type,Task Start Time,Task Duration(us),Task Wait Time(us),Block Dim"
+#: Of torch_npu's first kernel_details.csv.
+NPU_HEADER = "Name,Type,Accelerator Core,Start Time,Duration(us),Wait Time(us),Block Dim"
 OLD_ROWS = [("conv1", 1043640017380831, "82.11", "0"), ("relu1", 1043640017465831, "10.5", "2.89")]
 
 
@@ -122,6 +124,8 @@ OLD_ROWS = [("conv1", 1043640017380831, "82.11", "0"), ("relu1", 104364001746583
         (OLD_HEADER, 1, 0),
         (OLD_HEADER, 1000, 0),  # the file has µs
         (OLD_HEADER.replace("Time,", "Time(us),", 1), 1000, 0),
+        (NPU_HEADER, 1, 0),
+        (NPU_HEADER, 1000, 0),
     ],
 )  # fmt: skip
 def test_starts_without_a_unit_have_the_one_that_fits_durations_and_waits(tmp_path, header, per_start, repaired):
@@ -159,6 +163,11 @@ def test_starts_without_a_unit_are_ns_where_no_other_row_shows_it_and_that_is_re
     lake = lake_of(tmp_path, f"{OLD_HEADER}\nconv1,T,AI_CORE,1043640017380831,82.11,0,8\nx,T,AI_CORE,1.2.3,1,0,8\n")
     assert events(lake, "start_ns, dur_ns")[0] == (1043640017380831, 82_110)
     assert (lake.result.rejected, lake.result.repaired) == (1, 1)
+
+
+def test_starts_of_torch_npu_without_a_unit_are_refused_where_no_other_row_shows_it(tmp_path):
+    lake = lake_of(tmp_path, f"{NPU_HEADER}\nconv1,T,AI_CORE,1043640017380831,82.11,0,8\n")
+    assert "Start Time has no unit, and the rows do not show whether it is µs or ns" in lake.result.reason
 
 
 DIALECTS = {
