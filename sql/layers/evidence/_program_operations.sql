@@ -19,8 +19,8 @@
 -- program          VARCHAR  program, with its fingerprint, or a number if the run shows none;
 --                           backward appended for what runs backward
 -- direction        VARCHAR  forward or backward, NULL if the run shows no backward pass
--- run_id           BIGINT   event_id of the run; of the first backward product for that part, of the
---                           first operation for a later micro-batch
+-- run_id           BIGINT   event_id of the run; of the first backward product for that part, of
+--                           the first operation for a later micro-batch
 -- run_ns           BIGINT   start of the run, or of that product or operation
 -- seq              BIGINT   place in the run by start, from 1
 -- family           VARCHAR  name, without its numbers if it is not in a loop, and category
