@@ -84,7 +84,8 @@ WHERE NOT k.accumulates OR (s.stream IS NOT NULL AND k.kind <> 'communication');
 -- If no launch is on the thread that shows layers, thread numbers differ and any thread will do.
 -- Annotated layers must run attention, each kernel of it at most twice: otherwise the cycle is
 -- something else. Copies and fills of memory are placed like kernels, but decide nothing. Kernels
--- of a backward function belong to the layer that it differentiates.
+-- of a backward function belong to the layer that it differentiates; the calls that autograd
+-- records run forward, others (under torch.no_grad: a rollout) have no direction.
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL if unknown
 -- device       INTEGER  device
@@ -130,7 +131,7 @@ fitting AS (
 placed AS (
     SELECT
         f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.kind, f.is_attention, f.start_ns,
-        f.end_ns, h.series, h.call_id, h.layer_id, h.num_layers, h.component,
+        f.end_ns, h.pid, h.series, h.call_id, h.layer_id, h.num_layers, h.component,
         h.direction, h.pass_source
     FROM fitting AS f
     ASOF JOIN _host_layers AS h
@@ -151,14 +152,31 @@ calls AS (
     FROM attentions
     GROUP BY trace_id, rank, device, call_id
     HAVING max(kernel_count) <= 2
+),
+differentiated AS (
+    -- Calls of modules in which an operator creates a node of the autograd graph.
+    SELECT DISTINCT h.trace_id, h.pid, h.call_id
+    FROM (
+        SELECT o.trace_id, o.pid, o.start_ns, t.tid AS host_tid
+        FROM autograd_calls AS o
+        JOIN threads AS t
+            ON t.trace_id = o.trace_id AND t.pid = o.pid AND (t.is_any_thread OR t.tid = o.tid)
+        WHERE NOT o.is_backward AND o.outer_function_id IS NULL
+    ) AS o
+    ASOF JOIN _host_layers AS h
+        ON h.trace_id = o.trace_id AND h.pid = o.pid AND h.tid = o.host_tid
+        AND h.start_ns <= o.start_ns
+    WHERE o.start_ns < h.end_ns
 )
 SELECT
     p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.series, p.call_id,
     p.layer_id, p.num_layers, p.component,
-    CASE WHEN t.trace_id IS NOT NULL THEN 'forward' ELSE p.direction END AS direction,
+    CASE WHEN d.call_id IS NOT NULL THEN 'forward' ELSE p.direction END AS direction,
     p.pass_source
 FROM placed AS p
 LEFT JOIN (SELECT DISTINCT trace_id FROM _backward_layers) AS t ON t.trace_id = p.trace_id
+LEFT JOIN differentiated AS d
+    ON d.trace_id = t.trace_id AND d.pid = p.pid AND d.call_id = p.call_id
 ANTI JOIN _backward_layers AS b ON b.trace_id = p.trace_id AND b.kernel_id = p.kernel_id
 LEFT JOIN calls AS c
     ON c.trace_id = p.trace_id

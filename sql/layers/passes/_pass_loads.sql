@@ -122,7 +122,8 @@ FROM products;
 
 -- One row per pass whose kernels' shapes show its load: tokens, requests and stage. The shapes are
 -- those of the attention; a pass that runs attention of both stages is mixed. If attention shows
--- none, tokens are the rows of the first matrix product of most layers.
+-- none, tokens are the rows of the first matrix product of most layers. Passes of training have no
+-- stage.
 --
 -- stored: per trace
 --
@@ -142,11 +143,19 @@ preferred AS (
     SELECT
         *, bool_or(is_attention) OVER (PARTITION BY trace_id, device, pass_id) AS has_attention
     FROM loads
+),
+summed AS (
+    SELECT
+        trace_id, device, pass_id, CAST(sum(tokens) AS BIGINT) AS tokens,
+        CAST(sum(requests) AS BIGINT) AS requests,
+        CASE WHEN count(DISTINCT stage) > 1 THEN 'mixed' ELSE max(stage) END AS stage
+    FROM preferred
+    WHERE is_attention = has_attention
+    GROUP BY trace_id, device, pass_id
 )
 SELECT
-    trace_id, device, pass_id, CAST(sum(tokens) AS BIGINT) AS tokens,
-    CAST(sum(requests) AS BIGINT) AS requests,
-    CASE WHEN count(DISTINCT stage) > 1 THEN 'mixed' ELSE max(stage) END AS stage
-FROM preferred
-WHERE is_attention = has_attention
-GROUP BY trace_id, device, pass_id;
+    s.trace_id, s.device, s.pass_id, s.tokens, s.requests,
+    CASE WHEN d.is_differentiated THEN NULL ELSE s.stage END AS stage
+FROM summed AS s
+LEFT JOIN differentiated_passes AS d
+    ON d.trace_id = s.trace_id AND d.device = s.device AND d.pass_id = s.pass_id;

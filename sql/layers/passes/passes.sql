@@ -97,11 +97,12 @@ FROM compared;
 --                          the trace shows none of these
 -- main_series     BOOLEAN  the series that takes the most time on the device
 -- direction       VARCHAR  forward, backward or weight gradient, in training that shows it, else
---                          NULL; layers of backward passes have their forward numbers if autograd
---                          links them, or the passes compute activations again
+--                          NULL, as for rollouts between (under torch.no_grad); layers of backward
+--                          passes have their forward numbers if autograd links them, or the passes
+--                          compute activations again
 -- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
 --                          of the attention; NULL if unknown, as for a model that only takes whole
---                          sequences: it may be an encoder, or in training
+--                          sequences (it may be an encoder), and for passes of training
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL if unknown
 -- requests        BIGINT   requests of the pass by these shapes, NULL if unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, module calls

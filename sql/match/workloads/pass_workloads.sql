@@ -114,20 +114,13 @@ heads AS (
     )
     GROUP BY trace_id, device, pass_id
 ),
-trained AS (
-    SELECT DISTINCT trace_id
-    FROM events
-    WHERE
-        lane = 'host' AND category = 'cpu_op'
-        AND starts_with(name, 'autograd::engine::evaluate_function: ')
-),
 joined AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id,
         CASE
             -- What a step's separate forward pass runs is a prefill.
             WHEN l.direction IS NOT NULL THEN 'prefill'
-            WHEN trained.trace_id IS NOT NULL THEN 'training'
+            WHEN d.is_differentiated THEN 'training'
             WHEN l.stage IS NOT NULL THEN l.stage
             WHEN shape.is_decode THEN 'decode'
             WHEN shape IS NOT NULL THEN 'prefill'
@@ -143,7 +136,9 @@ joined AS (
     LEFT JOIN heads
         ON heads.trace_id = l.trace_id AND heads.device = l.device
         AND heads.pass_id = l.pass_id
-    LEFT JOIN trained ON trained.trace_id = l.trace_id
+    LEFT JOIN differentiated_passes AS d
+        ON d.trace_id = l.trace_id AND d.device = l.device
+        AND d.pass_id = l.pass_id
 )
 SELECT
     trace_id, rank, device, pass_id, phase,

@@ -4,8 +4,8 @@
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the kernel
 -- path       VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
--- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass, and
---                     outside modules and differentiated operators
+-- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass,
+--                     outside modules and differentiated operators, and under torch.no_grad
 CREATE VIEW _kernel_scopes AS
 SELECT k.trace_id, k.kernel_id, s.path, s.phase
 FROM kernels AS k

@@ -43,7 +43,8 @@ FROM autograd_calls;
 -- made, an operation without a launch to those of its stream. What a backward function launches
 -- belongs to the scopes of the operator whose gradient the function computes, unless a module or a
 -- differentiated operator runs inside the function: then it is recomputed. What either of them
--- launches outside a backward function is forward.
+-- launches outside a backward function is forward, except in calls of modules that run no
+-- differentiated operator (under torch.no_grad), if others of the trace do.
 --
 -- stored: per trace
 --
@@ -53,8 +54,8 @@ FROM autograd_calls;
 --                    not a scope
 -- pid       VARCHAR  process
 -- path      VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
--- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass, and
---                    outside modules and differentiated operators
+-- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass,
+--                    outside modules and differentiated operators, and under torch.no_grad
 -- start_ns  BIGINT   start of a scope, ns
 -- end_ns    BIGINT   end of a scope, ns
 -- covered   BIGINT   scopes of the path that the scope around it shares, in the same phase and for
@@ -68,7 +69,11 @@ WITH RECURSIVE named AS MATERIALIZED (
     FROM _scopes
 ),
 scoped_traces AS (
-    SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM named GROUP BY trace_id
+    SELECT
+        trace_id, bool_or(kind = 'backward') AS has_backward,
+        bool_or(kind = 'forward') AS has_forward
+    FROM named
+    GROUP BY trace_id
 ),
 points AS (
     SELECT DISTINCT
@@ -123,18 +128,18 @@ placed AS (
     JOIN named AS s ON s.trace_id = a.trace_id AND s.scope_id = a.id
     WHERE a.turn = 1
 ),
-paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
+paths (trace_id, scope_id, kind, function_id, path, outer_path, forward_id) AS (
     -- Inside a backward function a path starts anew; the path around it is a fallback. Forward
-    -- operators are not part of a path.
+    -- operators are not part of a path. The outermost module or forward operator is forward_id.
     SELECT
-        trace_id, scope_id, CASE WHEN kind = 'backward' THEN scope_id END,
+        trace_id, scope_id, kind, CASE WHEN kind = 'backward' THEN scope_id END,
         CASE WHEN kind NOT IN ('backward', 'forward') THEN scope END, CAST(NULL AS VARCHAR),
-        kind IN ('module', 'forward')
+        CASE WHEN kind IN ('module', 'forward') THEN scope_id END
     FROM placed
     WHERE outer_id IS NULL
     UNION ALL
     SELECT
-        p.trace_id, p.scope_id,
+        p.trace_id, p.scope_id, p.kind,
         CASE WHEN p.kind = 'backward' THEN p.scope_id ELSE paths.function_id END,
         CASE
             WHEN p.kind = 'forward' THEN paths.path
@@ -144,7 +149,12 @@ paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
             WHEN p.kind = 'backward' THEN coalesce(paths.path, paths.outer_path)
             ELSE paths.outer_path
         END,
-        p.kind IN ('module', 'forward') OR (p.kind <> 'backward' AND paths.in_forward)
+        CASE
+            WHEN p.kind <> 'backward'
+                THEN coalesce(
+                    paths.forward_id, CASE WHEN p.kind IN ('module', 'forward') THEN p.scope_id END
+                )
+        END
     FROM paths
     JOIN placed AS p ON p.trace_id = paths.trace_id AND p.outer_id = paths.scope_id
 ),
@@ -153,16 +163,22 @@ causes AS (
     FROM autograd_links AS l
     JOIN paths AS forward ON forward.trace_id = l.trace_id AND forward.scope_id = l.op_id
 ),
+differentiated AS (
+    SELECT DISTINCT trace_id, forward_id FROM paths WHERE kind = 'forward'
+),
 resolved AS (
     SELECT
         p.trace_id, p.scope_id, coalesce(p.path, causes.path, p.outer_path) AS path,
         CASE
-            WHEN p.function_id IS NOT NULL AND p.in_forward THEN 'recompute'
+            WHEN p.function_id IS NOT NULL AND p.forward_id IS NOT NULL THEN 'recompute'
             WHEN p.function_id IS NOT NULL THEN 'backward'
-            WHEN p.in_forward AND scoped_traces.has_backward THEN 'forward'
+            WHEN d.forward_id IS NOT NULL THEN 'forward'
+            WHEN t.has_backward AND NOT t.has_forward AND p.forward_id IS NOT NULL THEN 'forward'
         END AS phase
     FROM paths AS p
-    JOIN scoped_traces USING (trace_id)
+    JOIN scoped_traces AS t ON t.trace_id = p.trace_id
+    LEFT JOIN differentiated AS d
+        ON d.trace_id = p.trace_id AND d.forward_id = p.forward_id
     LEFT JOIN causes ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
 ),
 scopes AS (

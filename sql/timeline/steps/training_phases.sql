@@ -9,7 +9,7 @@
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device
 -- phase         VARCHAR  forward, backward (with weight gradients and recomputation), optimizer, or
---                        other: unknown
+--                        other: unknown, or no part of the training (under torch.no_grad)
 -- kernel_count  BIGINT   operations
 -- busy_us       DOUBLE   time with at least one of them running, µs
 CREATE VIEW training_phases AS

@@ -1,0 +1,71 @@
+"""Rollouts inside a training process: passes under torch.no_grad are served, those that autograd records are trained.
+
+A round generates with one prefill of 16 tokens and two decodes, then trains on all 18 tokens. Only operators outside of
+torch.no_grad have numbers of autograd's nodes. Every kernel takes 5 us.
+"""
+
+import pytest
+
+from ...lakes import in_one_lake
+from .test_training import LAYERS, Step
+
+ATTENTION = "aten::_scaled_dot_product_flash_attention"
+
+
+class Round(Step):
+    """Writes a round: layers of a norm, an attention and a product, first served, then trained."""
+
+    def operator(self, name, kernel, dims=None, **numbers):
+        start = self.now
+        self.now += 1
+        self.launch(kernel, 1)
+        shapes = {} if dims is None else {"Input Dims": dims}
+        self.event("cpu_op", name, start, 1, **shapes, **numbers)
+
+    def forward(self, name, kernel, sequence):
+        dims = [[1, 2, 18, 64]] * 3 if kernel == "flash_fwd_kernel" else None
+        numbers = {"Sequence number": self.nodes + sequence, "Fwd thread id": 0}
+        if dims:
+            self.operator("aten::rms_norm", "rms_norm_kernel")
+        self.operator(ATTENTION if dims else name, kernel, dims, **numbers)
+
+    def serve(self, queries, keys):
+        model = self.now
+        for layer in range(LAYERS):
+            start = self.now
+            self.now += 1
+            self.operator("aten::rms_norm", "rms_norm_kernel")
+            self.operator(ATTENTION, "flash_fwd_kernel", [[1, 2, queries, 64], [1, 2, keys, 64], [1, 2, keys, 64]])
+            self.operator("aten::mm", "nvjet_ffn")
+            if self.modules:
+                self.event("python_function", f"nn.Module: ToyDecoderLayer_{layer}", start, 1)
+            self.now += 1
+        self.operator("aten::argmax", "argmax_kernel")
+        if self.modules:
+            self.event("python_function", "nn.Module: ToyModel_0", model, 1)
+
+    def step(self):
+        for queries, keys in [(16, 16), (1, 17), (1, 18)]:
+            self.serve(queries, keys)
+            self.now += 50
+        super().step()
+
+
+@pytest.mark.parametrize("modules", [True, False])
+@in_one_lake
+def test_passes_under_no_grad_are_served_and_passes_that_autograd_records_are_trained(tmp_path, modules):
+    lake = yield Round(modules=modules, marked=False, steps=2).write(tmp_path / "round.json")
+    found = lake.rows(
+        "SELECT p.direction, p.stage, w.phase, p.tokens FROM passes AS p "
+        "LEFT JOIN pass_workloads AS w USING (trace_id, device, pass_id) ORDER BY pass_id"
+    )
+    served = [(None, "prefill", "prefill", 16), (None, "decode", "decode", 1), (None, "decode", "decode", 1)]
+    # The forward pass of a step whose directions are shown is modelled by itself: as a prefill.
+    trained = [("forward", None, "prefill", 18), ("backward", None, None, None)]
+    assert found == 2 * (served + (trained if modules else [(None, None, "training", 18)]))
+    # Two rounds of the layers' three kernels forward and three backward, the loss, and the optimizer. Of the rollouts
+    # 3 * 3 * 3 kernels of layers and three that choose tokens are no part of the training. Only modules show that the
+    # norms, whose nodes no backward function has, run forward.
+    norms = 0 if modules else 2 * LAYERS
+    phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 20), ("forward", 20 - norms), ("optimizer", 2), ("other", 60 + norms)]
