@@ -1,9 +1,10 @@
 -- One row per device operation of a trace that shows training, except those that enclose others:
--- its phase. What runs in an
--- annotation of the optimizer belongs to the optimizer; else the direction of its layer decides;
--- else whether it was launched by a backward function, or by a module or a differentiated operator;
--- else its name. A transposed convolution runs in its forward pass the kernel that another runs in
--- its backward pass: there the operator's name decides.
+-- its phase. What runs in an annotation of the optimizer belongs to the optimizer; else the
+-- direction of its layer decides; else whether it was launched by a backward function, or by a
+-- module or a differentiated operator; else its name. A transposed convolution runs in its forward
+-- pass the kernel that another runs in its backward pass: there the operator's name decides. If a
+-- trace has a backward pass and no annotation shows its optimizer, what is left of this category
+-- belongs to the optimizer: steps over lists of tensors, and the clipping of their gradients.
 --
 -- stored: meanwhile
 --
@@ -22,7 +23,9 @@ WITH names AS (
         FROM events
         WHERE lane = 'host' AND category = 'user_annotation'
         UNION
-        SELECT DISTINCT 'kernel', display_name FROM kernels
+        SELECT s.subject, k.display_name
+        FROM (SELECT DISTINCT display_name FROM kernels) AS k
+        CROSS JOIN (VALUES ('kernel'), ('unmarked kernel')) AS s(subject)
     ) AS n
     JOIN direction_rules AS r ON r.subject = n.subject AND regexp_matches(n.name, r.pattern)
     GROUP BY n.subject, n.name
@@ -58,6 +61,8 @@ optimized AS (
 given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.start_ns, k.end_ns,
+        o.kernel_id IS NOT NULL AS is_marked,
+        coalesce(u.direction, k.category) = 'optimizer' AS may_optimize,
         CASE
             WHEN o.kernel_id IS NOT NULL THEN 'optimizer'
             WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
@@ -78,10 +83,21 @@ given AS (
     LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
     LEFT JOIN _kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
+    LEFT JOIN names AS u ON u.subject = 'unmarked kernel' AND u.name = k.display_name
     ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.category <> 'wait'
 )
 SELECT
-    trace_id, rank, device, kernel_id, start_ns, end_ns, coalesce(phase, 'other') AS phase
+    trace_id, rank, device, kernel_id, start_ns, end_ns,
+    coalesce(
+        phase,
+        CASE
+            WHEN may_optimize AND bool_or(phase = 'backward') OVER one_trace
+                AND NOT bool_or(is_marked) OVER one_trace
+                THEN 'optimizer'
+        END,
+        'other'
+    ) AS phase
 FROM given
-QUALIFY bool_or(phase IN ('backward', 'optimizer')) OVER (PARTITION BY trace_id);
+WINDOW one_trace AS (PARTITION BY trace_id)
+QUALIFY bool_or(phase IN ('backward', 'optimizer')) OVER one_trace;

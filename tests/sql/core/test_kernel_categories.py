@@ -10,6 +10,11 @@ from ...lakes import in_one_lake
 
 # Names as the public code of these libraries compiles them, or as its profiles print them.
 NAMES = """
+optimizer | void kOptimizerStatic8bit2StateBlockwise<__nv_bfloat16, 3, 256, 1>(__nv_bfloat16*)
+optimizer | void kPreconditionOptimizer32bit2State<float, 3, 4096, 8>(float*)
+optimizer | _lion_step_kernel
+optimizer | adam_step_kernel
+other | dandelion_kernel
 gemm      | void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8::Params)
 gemm      | ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x4_nn
 gemm      | ampere_fp16_s16816gemm_fp16_128x128_ldg8_relu_f2f_stages_32x5_tn

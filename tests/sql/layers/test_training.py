@@ -146,7 +146,10 @@ def lake(tmp_path_factory):
         made.ingest(
             Step().write(folder / "shown.json"),
             Step(modules=False).write(folder / "hidden.json"),
-            Step(marked=False, steps=4, noted=False).write(folder / "unmarked.json"),
+            Step(marked=False, steps=4, noted=False, optimizer="my_step").write(folder / "unmarked.json"),
+            Step(noted=False).write(folder / "foreach.json"),
+            Step(noted=False, optimizer="triton_for_fused_0").write(folder / "compiled.json"),
+            Step(noted=False, optimizer="kOptimizerStatic8bit2StateBlockwise<float, 3>").write(folder / "8bit.json"),
             Step(marked=False, steps=4).write(folder / "optimized.json"),
             Step(recomputes=True).write(folder / "recomputed.json"),
             Step(adds=ADDS).write(folder / "added.json"),
@@ -206,7 +209,7 @@ def test_gradients_are_added_in_the_layer_that_computed_them_and_reduced_in_none
     assert ask(lake, BACKWARD_LAYERS, "added") == [(layer, names) for layer in range(LAYERS)]
 
 
-@pytest.mark.parametrize("trace", ["shown", "hidden"])
+@pytest.mark.parametrize("trace", ["shown", "hidden", "foreach", "compiled", "8bit"])
 def test_phases_of_the_step_are_told_apart(lake, trace):
     found = ask(lake, "SELECT phase, kernel_count, busy_us FROM training_phases WHERE trace_id = $1 ORDER BY 1", trace)
     # 2 kernels forward and 3 backward in each layer, one of the loss in each direction, one of the optimizer.
