@@ -18,7 +18,7 @@ forwards AS (
     SELECT f.trace_id, f.event_id AS function_id, o.pid, o.tid, o.start_ns
     FROM functions AS f
     JOIN autograd_links AS l ON l.trace_id = f.trace_id AND l.function_id = f.event_id
-    JOIN autograd_calls AS o ON o.trace_id = l.trace_id AND o.event_id = l.op_id
+    JOIN autograd_calls AS o ON o.trace_id = l.trace_id AND o.event_id = l.forward_op_id
 ),
 threads AS (
     -- Threads of modules may be numbered differently from those of operators.

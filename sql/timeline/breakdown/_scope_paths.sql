@@ -161,7 +161,7 @@ paths (trace_id, scope_id, kind, function_id, path, outer_path, forward_id) AS (
 causes AS (
     SELECT l.trace_id, l.function_id, forward.path
     FROM autograd_links AS l
-    JOIN paths AS forward ON forward.trace_id = l.trace_id AND forward.scope_id = l.op_id
+    JOIN paths AS forward ON forward.trace_id = l.trace_id AND forward.scope_id = l.forward_op_id
 ),
 differentiated AS (
     SELECT DISTINCT trace_id, forward_id FROM paths WHERE kind = 'forward'

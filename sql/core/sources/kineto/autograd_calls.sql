@@ -43,6 +43,8 @@ WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0;
 -- end_ns             BIGINT   end, ns
 -- is_backward        BOOLEAN  a backward function; else an operator
 -- sequence           BIGINT   number of the node, NULL if the trace has none
+-- forward_thread     BIGINT   of a backward function: PyTorch's number of the thread that created
+--                             its node; NULL if the trace has none, and of operators
 -- outer_function_id  BIGINT   event_id of the outermost backward function that it runs inside, NULL
 --                             if none
 CREATE VIEW autograd_calls AS
@@ -60,7 +62,8 @@ WITH numbered AS (
 calls AS (
     SELECT
         trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward,
-        TRY_CAST(numbers[1] AS BIGINT) AS sequence
+        TRY_CAST(numbers[1] AS BIGINT) AS sequence,
+        CASE WHEN is_backward THEN TRY_CAST(numbers[2] AS BIGINT) END AS forward_thread
     FROM numbered
     -- Operators that a backward function calls carry the thread that created the node.
     WHERE is_backward OR (numbers[1] IS NOT NULL AND coalesce(numbers[2], '0') = '0')
@@ -77,7 +80,7 @@ outermost AS (
 nested AS (
     SELECT
         c.trace_id, c.event_id, c.pid, c.tid, c.name, c.start_ns, c.end_ns, c.is_backward,
-        c.sequence,
+        c.sequence, c.forward_thread,
         CASE
             WHEN c.start_ns < o.end_ns AND c.event_id <> o.event_id THEN o.event_id
         END AS outer_function_id
@@ -105,12 +108,13 @@ ranked AS (
     WHERE NOT is_backward
 )
 SELECT
-    trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward, sequence, outer_function_id
+    trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward, sequence, forward_thread,
+    outer_function_id
 FROM nested
 WHERE is_backward
 UNION ALL
 SELECT
-    trace_id, event_id, pid, tid, name, start_ns, end_ns, FALSE, sequence, outer_function_id
+    trace_id, event_id, pid, tid, name, start_ns, end_ns, FALSE, sequence, NULL, outer_function_id
 FROM ranked
 LEFT JOIN answered USING (trace_id, sequence, place_id)
 WHERE nth_last = 1 AND (is_followed OR answered.sequence IS NOT NULL);
