@@ -2,8 +2,24 @@
 CREATE MACRO _type_token(framework_type) AS
 replace(replace(lower(framework_type), 'c10::', ''), ' int', '');
 
+-- Products of all choices of dimensions: 1, 2, 3, 4, 6, 8, 12, 24 for [2, 3, 4].
+CREATE MACRO _choices(dims) AS
+list_reduce(
+    list_transform(dims, LAMBDA size: [CAST(1 AS DOUBLE), CAST(size AS DOUBLE)]),
+    LAMBDA made, sizes: list_distinct(flatten(
+        list_transform(made, LAMBDA x: list_transform(sizes, LAMBDA y: x * y))
+    ))
+);
+
 -- One row per trace and distinct call of a framework operator with a matching rule: its inputs,
 -- parsed once.
+--
+-- The compiler passes to a template all buffers that the fused operations read and write, as they
+-- lie in memory: a bias comes before the factors or after them, a residual between them and the
+-- result. The result is the last input with two dimensions or more. The factors are the two before
+-- it that fit it with one inner dimension, which both have; the inputs of what is fused into a
+-- factor fit as it does. If pairs have different inner dimensions none counts, nor if they are
+-- those of two products (a, b, a, b) whose results are added.
 --
 -- stored: per trace
 --
@@ -69,16 +85,66 @@ typed AS (
         CASE WHEN count(*) = 1 THEN any_value(stated_type) ELSE 'several' END AS stated_type
     FROM calls
     GROUP BY ALL
+),
+templates AS (
+    SELECT
+        trace_id, work_id, rule,
+        -- No device holds 2^48 elements.
+        list_transform(
+            TRY_CAST(input_dims AS BIGINT[][]),
+            LAMBDA s: CASE WHEN list_min(s) > 0 AND list_product(s) < pow(2, 48) THEN s END
+        ) AS shapes,
+        len(shapes) + 1
+        - list_position(list_reverse(list_transform(shapes, LAMBDA s: len(s) >= 2)), TRUE) AS last
+    FROM typed
+    JOIN trace_op_rules USING (priority)
+    WHERE rule IN ('template', 'batched_template')
+),
+buffers AS (
+    SELECT
+        trace_id, work_id, rule, last, shapes[last] AS o,
+        unnest(shapes[:last - 1]) AS dims, generate_subscripts(shapes[:last - 1], 1) AS place
+    FROM templates
+),
+pairs AS (
+    SELECT
+        trace_id, work_id, a.last, a.place AS a_place, b.place AS b_place,
+        a.dims AS a, b.dims AS b, a.o, _template_batch(a.rule, a.o) AS batch,
+        _template_inner(a.dims, b.dims, a.o, batch) AS k
+    FROM buffers AS a
+    JOIN buffers AS b USING (trace_id, work_id)
+    WHERE a.place < b.place
+),
+factors AS (
+    SELECT trace_id, work_id, min(a_place) - 1 AS a, min(b_place) - 1 AS b, any_value(last) - 1 AS o
+    FROM pairs
+    WHERE
+        list_contains(_choices(a), k)
+        AND list_contains(_choices(b), k)
+        AND list_product(a) * list_product(b) = batch * list_product(o) * k * k
+        AND list_product(a) % (batch * k) = 0
+        -- Of products of a batch the rows and columns are the last dimensions of the result.
+        AND (batch = 1 OR list_product(a) = batch * o[-2] * k)
+    GROUP BY trace_id, work_id
+    HAVING count(DISTINCT k) = 1 AND max(a_place) <= min(b_place)
+),
+slots AS (
+    SELECT
+        i.*,
+        coalesce(f.a, r.a_slot) AS a_slot, coalesce(f.b, r.b_slot) AS b_slot,
+        r.v_slot, coalesce(f.o, r.out_slot) AS o_slot
+    FROM typed AS i
+    JOIN trace_op_rules AS r USING (priority)
+    LEFT JOIN factors AS f USING (trace_id, work_id)
 )
 SELECT
     i.trace_id, i.work_id, i.op, i.priority, i.needs_arguments, i.input_dims, i.types, i.arguments,
     i.stated_type,
-    _slot_dims(i.input_dims, r.a_slot) AS a, _slot_dims(i.input_dims, r.b_slot) AS b,
-    _slot_dims(i.input_dims, r.v_slot) AS v, _slot_dims(i.input_dims, r.out_slot) AS o,
+    _slot_dims(i.input_dims, i.a_slot) AS a, _slot_dims(i.input_dims, i.b_slot) AS b,
+    _slot_dims(i.input_dims, i.v_slot) AS v, _slot_dims(i.input_dims, i.o_slot) AS o,
     ta.dtype AS a_type, tb.dtype AS b_type, ta.bytes AS a_bytes, tb.bytes AS b_bytes,
     tv.bytes AS v_bytes
-FROM typed AS i
-JOIN trace_op_rules AS r USING (priority)
-LEFT JOIN dtypes AS ta ON ta.token = i.types[r.a_slot + 1]
-LEFT JOIN dtypes AS tb ON tb.token = i.types[r.b_slot + 1]
-LEFT JOIN dtypes AS tv ON tv.token = i.types[r.v_slot + 1];
+FROM slots AS i
+LEFT JOIN dtypes AS ta ON ta.token = i.types[i.a_slot + 1]
+LEFT JOIN dtypes AS tb ON tb.token = i.types[i.b_slot + 1]
+LEFT JOIN dtypes AS tv ON tv.token = i.types[i.v_slot + 1];

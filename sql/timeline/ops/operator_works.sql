@@ -206,37 +206,48 @@ WHERE list_min(places) > 0;
 -- token chooses are not read: of E experts with top-k of T tokens, E x (1 - (1 - k / E)^T) are
 -- expected to be read.
 CREATE VIEW _op_products AS
-WITH shaped AS (
+WITH templates AS (
+    -- Only the numbers of elements of a template's buffers are those of its product.
     SELECT
-        o.trace_id, o.work_id,
-        -- A template reads the first matrix as stored: its rows are those of the result.
-        CASE
-            WHEN r.rule = 'template' THEN [o.o[1], try(_dims_product(o.a) // nullif(o.o[1], 0))]
-            ELSE o.a
-        END AS a,
-        o.b, o.a_bytes, o.b_bytes,
+        i.trace_id, i.work_id, CAST(_template_batch(r.rule, i.o) AS BIGINT) AS batch,
+        CAST(_template_inner(i.a, i.b, i.o, batch) AS BIGINT) AS k,
+        [batch, _dims_product(i.a) // (batch * k), k] AS a,
+        [batch, k, _dims_product(i.b) // (batch * k)] AS b
+    FROM _op_inputs AS i
+    JOIN trace_op_rules AS r USING (priority)
+    WHERE r.rule IN ('template', 'batched_template') AND k > 0
+),
+factors AS (
+    SELECT
+        o.trace_id, o.work_id, o.input_dims, o.a_type, o.a_bytes, o.b_bytes,
+        r.rule, r.result, r.elements_per_item, r.lengths_slot,
+        CASE WHEN r.rule LIKE '%template' THEN t.a ELSE o.a END AS a,
+        CASE WHEN r.rule LIKE '%template' THEN t.b ELSE o.b END AS b
+    FROM _op_inputs AS o
+    JOIN trace_op_rules AS r USING (priority)
+    LEFT JOIN templates AS t USING (trace_id, work_id)
+    WHERE r.rule IN ('matmul', 'linear', 'grouped', 'template', 'batched_template')
+),
+shaped AS (
+    SELECT
+        trace_id, work_id, a, b, a_bytes, b_bytes,
         -- A type of FP4 whose element is a byte holds two values.
-        coalesce(
-            r.elements_per_item, CASE WHEN o.a_type = 'fp4' AND o.a_bytes = 1 THEN 2 ELSE 1 END
-        ) AS packed,
-        r.rule, r.result,
+        coalesce(elements_per_item, CASE WHEN a_type = 'fp4' AND a_bytes = 1 THEN 2 ELSE 1 END)
+            AS packed,
+        rule, result,
         CASE
-            WHEN r.rule = 'grouped' AND len(o.a) = 2 AND len(o.b) = 2
-                THEN _slot_dims(o.input_dims, r.lengths_slot)[1]
+            WHEN rule = 'grouped' AND len(a) = 2 AND len(b) = 2
+                THEN _slot_dims(input_dims, lengths_slot)[1]
             ELSE 1
         END AS results,
         -- The second matrix in the order [k, n].
         CASE
-            WHEN len(o.b) = 1 THEN [o.b[1], 1]
-            WHEN r.rule = 'linear' THEN [o.b[-1], o.b[-2]]
-            ELSE o.b[-2:]
+            WHEN len(b) = 1 THEN [b[1], 1]
+            WHEN rule = 'linear' THEN [b[-1], b[-2]]
+            ELSE b[-2:]
         END AS right_dims
-    FROM _op_inputs AS o
-    JOIN trace_op_rules AS r USING (priority)
-    WHERE
-        r.rule IN ('matmul', 'linear', 'grouped', 'template')
-        AND len(o.a) >= 1 AND len(o.b) >= 1
-        AND (r.rule <> 'template' OR (len(o.o) = 2 AND len(o.b) = 2 AND list_contains(o.b, o.o[2])))
+    FROM factors
+    WHERE len(a) >= 1 AND len(b) >= 1
 ),
 sized AS (
     SELECT

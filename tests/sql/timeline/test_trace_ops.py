@@ -46,6 +46,29 @@ PRODUCTS = [
     ("aiter::gemm_a16w16", [[4, 8], [16, 8], [], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
     # One of a library whose other products take weights the other way round.
     ("aiter::hipb_mm", [[4, 8], [8, 16], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
+    # Templates of PyTorch's compiler: the bias of addmm is its first buffer, or comes after the factors if it is fused.
+    ("triton_tem_fused_addmm_3", [[16], [2, 2, 8], [16, 8], [4, 16], [], [], []], (1, 4, 16, 8, 1024, 2 * 224)),
+    ("triton_tem_fused_addmm_gelu_4", [[4, 8], [16, 8], [16], [4, 16], [], [], []], (1, 4, 16, 8, 1024, 2 * 224)),
+    # A residual with the shape of the result, which is written as (batch, heads, tokens, width).
+    ("triton_tem_fused_add_mm_view_5", [[4, 8], [16, 8], [2, 2, 16], [2, 4, 2, 4]], (1, 4, 16, 8, 1024, 2 * 224)),
+    # Both buffers of silu(gate) x up are read as the first factor; a workspace comes after the result.
+    ("triton_tem_fused_mm_mul_silu_6", [[4, 8], [4, 8], [32, 8], [4, 32], [384]], (1, 4, 32, 8, 2048, 2 * 416)),
+    # Batches of 2 x 3: the first factor has its heads after its tokens, the second its rows last.
+    ("triton_tem_fused_bmm_7", [[2, 4, 3, 8], [6, 16, 8], [6, 4, 16]], (6, 4, 16, 8, 6144, 2 * (192 + 768 + 384))),
+    ("triton_tem_fused_bmm_mul_8", [[6, 4, 8], [6, 8, 16], [2, 3, 4, 16]], (6, 4, 16, 8, 6144, 2 * (192 + 768 + 384))),
+    ("triton_tem_fused_baddbmm_9", [[16], [6, 4, 8], [6, 8, 16], [6, 4, 16]], (6, 4, 16, 8, 6144, 2 * 1344)),
+    # One product of what a batch of others gave: the name has both.
+    ("triton_tem_fused_bmm_clone_mm_10", [[2, 2, 2, 4], [16, 8], [4, 16]], (1, 4, 16, 8, 1024, 2 * 224)),
+    # Square ones, of which any two buffers fit the third. Two products that are added: unknown.
+    ("triton_tem_fused_addmm_11", [[8], [8, 8], [8, 8], [8, 8]], (1, 8, 8, 8, 1024, 2 * 192)),
+    ("triton_tem_fused_add_mm_12", [[4, 8], [8, 16], [4, 8], [8, 16], [4, 16]], (None,) * 6),
+    # The inner dimension is heads x width, with tokens between them.
+    ("triton_tem_fused_mm_t_view_13", [[2, 2, 2, 4], [8, 16], [4, 16]], (1, 4, 16, 8, 1024, 2 * 224)),
+    # Shapes that no tensor has.
+    ("triton_tem_fused_mm_14", [[-4, 8], [8, 16], [4, 16]], (None,) * 6),
+    ("triton_tem_fused_mm_15", [[2**62, 8], [2**62, 16], [4, 16]], (None,) * 6),
+    # Heads and tokens of the result have changed places: how many products there are is unknown.
+    ("triton_tem_fused_bmm_clone_16", [[6, 4, 16], [6, 16, 8], [2, 4, 3, 8]], (None,) * 6),
     # Inner dimensions that differ make no product.
     ("aten::mm", [[4, 8], [9, 16]], (None,) * 6),
 ]
