@@ -14,6 +14,8 @@
 -- memory_bytes_max    BIGINT   largest memory that a trace of it shows, bytes
 -- clock_mhz           INTEGER  highest clock that a trace of it shows, MHz, if it is the only
 --                              difference from another part
+-- peak_fp64_tflops    DOUBLE   peak of matrix products in FP64, TFLOP/s: of the matrix units where
+--                              they have it
 -- peak_fp32_tflops    DOUBLE   matrix peak in FP32, TFLOP/s
 -- peak_tf32_tflops    DOUBLE   matrix peak in TF32, TFLOP/s
 -- peak_bf16_tflops    DOUBLE   matrix peak in BF16, TFLOP/s
@@ -43,6 +45,7 @@ CREATE TABLE hardware (
     memory_bytes_min BIGINT,
     memory_bytes_max BIGINT,
     clock_mhz INTEGER,
+    peak_fp64_tflops DOUBLE,
     peak_fp32_tflops DOUBLE,
     peak_tf32_tflops DOUBLE,
     peak_bf16_tflops DOUBLE,

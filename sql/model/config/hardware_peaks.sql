@@ -11,6 +11,7 @@ FROM (
     SELECT
         hardware,
         unnest([
+            {'dtype': 'fp64', 'peak_tflops': peak_fp64_tflops},
             {'dtype': 'fp32', 'peak_tflops': peak_fp32_tflops},
             {'dtype': 'tf32', 'peak_tflops': peak_tf32_tflops},
             {'dtype': 'bf16', 'peak_tflops': peak_bf16_tflops},

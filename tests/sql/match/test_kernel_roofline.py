@@ -47,6 +47,8 @@ def made_up():
         [("moe_align_block_size_kernel", 1), ("fused_moe_kernel", 4), ("fused_moe_kernel", 2)],
     )
     case("tf32", "aten::mm", SQUARE, [("cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4", 10)], ["float"] * 2)
+    dgemm = "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize64x64x16_cublas"
+    case("fp64", "aten::mm", SQUARE, [(dgemm, 40)], ["double"] * 2)
     case("fp32", "aten::mm", SQUARE, [("ampere_sgemm_128x64_tn", 100)], ["float"] * 2)
     case(
         "fp8",
@@ -174,6 +176,7 @@ def test_two_kernels_of_fused_experts_have_the_flop_of_their_product_each(rows):
     [
         ("product", "bf16", "inputs", 989),
         # FP32 operands are multiplied as TF32 or as FP32, which only the kernel's name tells.
+        ("fp64", "fp64", "inputs", 67),
         ("tf32", "tf32", "inputs", 494.7),
         ("fp32", "fp32", "inputs", 67),
         ("fp8", "fp8", "inputs", 1979),
