@@ -8,7 +8,8 @@
 -- or ends within it. A half ends with its model's turn and, if calls of the model separate passes,
 -- with its call, and may be shorter then. If a pass has one layer, no half is closed: it is cut
 -- before the norm after its feed-forward; several, or none, are judged by the layers of
--- _sample_series.
+-- _sample_series. It begins with the first of several norms in a row, one for each input: those of
+-- the token and of the hidden states that a draft continues.
 --
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the trace has only one
@@ -52,7 +53,9 @@ blocks AS (
         any_value(pass_id) AS pass_id, any_value(stride // num_layers) AS halves,
         bool_and(is_closed AND kept.series = sample_series) AS is_closed,
         bool_and(is_closed) AND bool_or(runs_backward) AS runs_backward,
-        any_value(kept.length) AS length, arg_max((name, natural_role), kept) AS edge,
+        any_value(kept.length) AS length, any_value(cut_from_end) AS cut_from_end,
+        arg_max((name, natural_role), kept) AS edge,
+        arg_min((name, natural_role), kept) AS other_edge,
         bit_xor(hash(CASE WHEN natural_role = 'begin' THEN natural_role ELSE name END, kept))
             FILTER (kept <= shortest.length) AS kind
     FROM kept
@@ -60,6 +63,14 @@ blocks AS (
         ON shortest.trace_id = kept.trace_id AND shortest.series = kept.sample_series
         AND shortest.device = kept.device AND shortest.half IS NOT DISTINCT FROM kept.half
     GROUP BY kept.trace_id, kept.series, kept.device, block
+),
+turned AS (
+    -- The model that shows how layers begin and end may be cut at the other end.
+    SELECT
+        *, cut_from_end <> any_value(cut_from_end) FILTER (is_closed) OVER (
+            PARTITION BY trace_id, sample_series, device, half
+        ) AS is_turned
+    FROM blocks
 ),
 measured AS (
     SELECT
@@ -79,13 +90,21 @@ measured AS (
         max(length) FILTER (is_closed) OVER of_half AS most_length,
         coalesce(
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER kind_of_pass,
-            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_kind,
+            CASE
+                WHEN is_turned
+                    THEN mode(other_edge ORDER BY other_edge[1]) FILTER (is_closed) OVER of_kind
+                ELSE mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_kind
+            END,
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER half_of_pass,
-            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_half
+            CASE
+                WHEN is_turned
+                    THEN mode(other_edge ORDER BY other_edge[1]) FILTER (is_closed) OVER of_half
+                ELSE mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_half
+            END
         ) AS outermost,
         2 * halves * count(CASE WHEN runs_backward AND half IS NOT NULL THEN 1 END) OVER one_pass
             >= greatest(count(half) OVER one_pass, 1) AS is_backward
-    FROM blocks
+    FROM turned
     WINDOW
         one_pass AS (PARTITION BY trace_id, series, device, pass_id),
         of_half AS (PARTITION BY trace_id, sample_series, device, half),
@@ -131,12 +150,20 @@ cut AS (
             arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
                 is_open AND in_turn AND (
                     name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
-                )
+                ) AND NOT (num_layers = 1 AND cut_from_end AND is_behind_norm)
             ) OVER lane_block AS nearest,
             arg_min(kept - 1, (abs(kept - 1 - coalesce(usual_length, 0)), kept)) FILTER (
                 is_open AND in_turn AND is_late_norm AND num_layers = 1 AND NOT cut_from_end
             ) OVER lane_block AS fed_length
-        FROM usual
+        FROM (
+            SELECT
+                *, natural_role = 'begin' AND coalesce(
+                    lead(natural_role = 'begin' AND in_turn) OVER (
+                        PARTITION BY trace_id, series, device, block ORDER BY kept
+                    ), FALSE
+                ) AS is_behind_norm
+            FROM usual
+        )
         WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
     )
 ),

@@ -1,7 +1,7 @@
 -- One row per launch of a graph that runs attention at least twice: its model. Graphs of one model,
 -- whatever the batch size, share kernels that run equally often, once in each layer. The capture
 -- may begin or end within a replay: one whose kernels end, or begin, a longer graph is of the
--- latter's model.
+-- latter's model. A chain of drafts is no model's pass, and not here.
 --
 -- stored: meanwhile
 --
@@ -13,17 +13,9 @@
 --                     several models
 CREATE VIEW _graph_models AS
 WITH RECURSIVE kinds AS (
-    SELECT
-        trace_id, device, min(launch_id) AS kind, list(launch_id) AS launches,
-        names_and_calls
-    FROM (
-        SELECT
-            trace_id, device, launch_id,
-            list({'name': name, 'calls': calls} ORDER BY name) AS names_and_calls
-        FROM _graph_counts
-        GROUP BY trace_id, device, launch_id
-    )
-    GROUP BY trace_id, device, names_and_calls
+    SELECT trace_id, device, kind, launches, names_and_calls
+    FROM _graph_kinds
+    ANTI JOIN _graph_chains USING (trace_id, device, kind)
 ),
 alike AS (
     SELECT a.trace_id, a.device, a.kind, b.kind AS other

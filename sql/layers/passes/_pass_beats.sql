@@ -117,10 +117,11 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- One row per beat of a device with attention, and the evidence that another pass follows it.
 -- Between two passes there are more of pass_marks than between two layers: a beat is a break if the
 -- marks that it has more often than usual weigh at least 4, and half as much as the heaviest beat's
--- unless one of them is sure; or if tokens enter or are drawn, or a pipeline stage receives and
--- sends, at regular intervals. Some layers of a pass may have more of some marks than others, such
--- as those with experts: if the other breaks divide the beats evenly, a beat with only such marks
--- is no break.
+-- unless one of them is sure, or they are a gather, a product and a softmax or a choice within a
+-- graph, where neither calls nor other graphs weigh (drafts in a chain); or if tokens enter or are
+-- drawn, or a pipeline stage receives and sends, at regular intervals. Some layers of a pass may
+-- have more of some marks than others, such as those with experts: if the other breaks divide the
+-- beats evenly, a beat with only such marks is no break.
 --
 -- trace_id          VARCHAR  trace
 -- series            VARCHAR  the model, empty where the host shows one alone or none
@@ -146,6 +147,7 @@ WITH beats AS (
         trace_id, series, device, beat, any_value(stream) AS stream,
         min(start_ns) FILTER (begins_beat) AS start_ns,
         any_value(name) FILTER (begins_beat) AS name,
+        any_value(graph_id) FILTER (begins_beat) AS graph_id,
         bool_or(category IN ('activation', 'moe')) AS has_feed_forward
     FROM _beats
     GROUP BY trace_id, series, device, beat
@@ -153,7 +155,7 @@ WITH beats AS (
 grid AS (
     SELECT
         b.trace_id, b.series, b.device, b.beat, m.mark, m.weight, m.in_layers,
-        coalesce(c.mark_count, 0) AS mark_count,
+        coalesce(c.mark_count, 0) AS mark_count, b.graph_id,
         max(b.beat) OVER (PARTITION BY b.trace_id, b.series, b.device) AS last_beat
     FROM beats AS b
     CROSS JOIN pass_marks AS m
@@ -183,6 +185,12 @@ weighed AS (
         ) AS has_tokens,
         bool_or(mark_count > usual_count AND mark = 'exchange') AS has_exchange,
         bool_or(mark_count > usual_count AND weight >= 3 AND mark <> 'step') AS is_bound,
+        bool_or(mark_count > usual_count AND mark IN ('index', 'embedding'))
+            AND bool_or(mark_count > usual_count AND starts_with(mark, 'gemm'))
+            AND bool_or(
+                mark_count > usual_count AND mark IN ('softmax', 'reduce', 'sort', 'sampling')
+            ) AS is_drawn,
+        any_value(graph_id) AS graph_id,
         bool_or(mark_count > usual_count AND mark = 'step') AS is_step,
         bool_or(mark_count > usual_count AND mark = 'call') AS is_call,
         bool_or(mark_count < usual_count AND starts_with(mark, 'gemm')) AS lacks_product
@@ -221,7 +229,7 @@ regular AS (
 ),
 judged AS (
     SELECT
-        w.* EXCLUDE (has_tokens, has_exchange, is_bound)
+        w.* EXCLUDE (has_tokens, has_exchange, is_bound, is_drawn, graph_id)
             REPLACE (is_strong OR coalesce(r.is_exchange AND has_exchange, FALSE) AS is_strong),
         beat BETWEEN 1 AND last_beat - 1 AS is_inner,
         beat BETWEEN 1 AND last_beat - 1 AND (
@@ -229,13 +237,16 @@ judged AS (
             AND r.trace_id IS NOT NULL
             OR weight >= 4 AND (
                 is_sure
+                OR (is_drawn AND coalesce(graph_id = lead(graph_id) OVER in_time, FALSE))
                 OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
             )
         ) AS may_break
     FROM weighed AS w
     LEFT JOIN regular AS r
         ON r.trace_id = w.trace_id AND r.series = w.series AND r.device = w.device
-    WINDOW lane AS (PARTITION BY w.trace_id, w.series, w.device)
+    WINDOW
+        lane AS (PARTITION BY w.trace_id, w.series, w.device),
+        in_time AS (PARTITION BY w.trace_id, w.series, w.device ORDER BY w.beat)
 ),
 lanes AS (
     SELECT

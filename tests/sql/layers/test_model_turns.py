@@ -17,7 +17,7 @@ class Models:
     """Writes passes of models: kernels one after another, each launched by an operator."""
 
     def __init__(self):
-        self.trace, self.now = Trace(), 0.0
+        self.trace, self.now, self.replays = Trace(), 0.0, 0
 
     def run(self, name, op="aten::add", around=None, idle=1.0):
         """Add a kernel."""
@@ -27,6 +27,15 @@ class Models:
         number = self.trace.op(op, self.now - 0.8, 0.5)
         self.trace.kernel(name, self.now - 0.6, self.now, 10.0, number)
         self.now += 10.0
+
+    def replay(self, *names):
+        """Run a graph that one call launches."""
+        self.replays += 1
+        launched = self.now
+        for name in names:
+            self.now += 1.0
+            self.trace.replayed(name, launched, self.now, 10.0, self.replays)
+            self.now += 10.0
 
     def lookup(self):
         """Tokens enter, by a kernel whose name is that of any gather."""
@@ -220,6 +229,63 @@ def test_the_layer_of_a_draft_without_a_norm_of_its_inputs_begins_with_its_proje
         models.draw()
     lake = yield models.write(tmp_path)
     assert lake.rows("SELECT DISTINCT kernel_count, wall_us FROM layers WHERE series = 'model 2'") == [(7, 76.0)]
+
+
+GATHER, FIRST_NORM = "vectorized_gather_kernel<16, long>", "norm::RMSNormKernel"
+ADDED_NORM, JOIN = "norm::FusedAddRMSNormKernel", "CatArrayBatchedCopy<int>"
+SOFTMAX = "cunn_SoftMaxForward<4, float, float, float>"
+BEST = {1: "reduce_kernel<512, 1, ReduceOp<float, MaxOps<float>>>", 4: "sbtopk::gatherTopK<float, unsigned int, 2>"}
+
+
+def layer(*opening, attention, norm=FIRST_NORM):
+    """Return a layer of 8 kernels, and those that open a draft's beside its norm."""
+    first = (norm, *opening, GEMM, attention, "nvjet_out")
+    return (*first, ADDED_NORM, "nvjet_up", "act_and_mul_kernel<silu>", "nvjet_down")
+
+
+@pytest.mark.parametrize("drafts", [2, 3])
+@pytest.mark.parametrize("candidates", [1, 4])
+@pytest.mark.parametrize("inputs", ["joined by a product", "joined in the layer"])
+@in_one_lake
+def test_each_draft_of_a_chain_in_one_graph_is_a_pass_of_one_layer(tmp_path, inputs, candidates, drafts):
+    """As SGLang runs EAGLE: its target verifies in a graph, then drafts follow one another in another graph."""
+    models = Models()
+    # The third EAGLE has a norm for each input in its layer, others join them ahead of it.
+    joins, opening = ((JOIN, "nvjet_out"), ()) if inputs == "joined by a product" else ((), (FIRST_NORM, JOIN))
+    own = layer(*opening, attention="BatchDecodeWithPagedKVCacheKernel<int>")
+    draft = (GATHER, *joins, *own, ADDED_NORM, "nvjet_head", SOFTMAX, BEST[candidates])
+    target = "BatchPrefillWithPagedKVCacheKernel<int>"
+    verified = [name for nth in range(6) for name in layer(attention=target, norm=ADDED_NORM if nth else FIRST_NORM)]
+    for _ in range(4):
+        # What runs between two graphs weighs more than what runs between two drafts of one.
+        models.replay("create_flashinfer_kv_indices_triton", "build_tree_efficient")
+        models.replay(GATHER, *verified, ADDED_NORM, "nvjet_head")
+        models.run("reduce_kernel<512, 1, ReduceOp<BFloat16, ArgMaxOps<float>>>", "aten::argmax")
+        models.replay(*draft * drafts)
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", 6, 6, True), *[("model 2", 1, 1, True)] * drafts] * 4
+    # 10 us a kernel, 1 us between two.
+    walls = "SELECT series, kernel_count, wall_us, count(*) FROM layers GROUP BY ALL ORDER BY 1"
+    length = len(own)
+    assert lake.rows(walls) == [("model 1", 8, 87.0, 24), ("model 2", length, 11.0 * length - 1, 4 * drafts)]
+
+
+@pytest.mark.parametrize("drafts", [1, 3])
+@in_one_lake
+def test_the_graph_of_a_draft_with_split_attention_is_a_pass_of_one_layer(tmp_path, drafts):
+    """As vLLM runs DeepSeek's: attention and its merge are two kernels of one layer."""
+    models = Models()
+    own = (NORM, GEMM, NORM, NORM, GEMM, "flash_fwd_splitkv_mla_kernel", "flash_fwd_mla_combine_kernel", "nvjet_out")
+    own = (*own, NORM, "nvjet_up", "act_and_mul_kernel<silu>", "nvjet_down")
+    for _ in range(4):
+        models.replay(GATHER, *own * 6, NORM)
+        models.draw()
+        for _ in range(drafts):
+            models.replay(GATHER, NORM, NORM, JOIN, GEMM, *own, NORM)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", 6, 6, True), *[("model 2", 1, 1, True)] * drafts] * 4
+    assert lake.rows("SELECT DISTINCT kernel_count, wall_us FROM layers") == [(12, 131.0)]
 
 
 @in_one_lake
