@@ -87,11 +87,22 @@ def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | N
 
 
 def framed(store: Store, trace_id: str, pass_id: Pass, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of an answer with its coverage: first if that is below half, else last."""
+    """Return the parts of an answer with its coverage, first if that is below half, else last; doubts come first."""
     found = coverage(store, trace_id, pass_id)
+    doubtful = doubts(store, trace_id)
     if found is None:
-        return list(parts)
-    return [str(found), *parts] if found.is_low else [*parts, str(found)]
+        return [*doubtful, *parts]
+    return [*doubtful, str(found), *parts] if found.is_low else [*doubtful, *parts, str(found)]
+
+
+def doubts(store: Store, trace_id: str) -> list[str]:
+    """Return why the passes and layers of a trace may not be those of its model, a sentence each."""
+    rows = store.rows(
+        "SELECT format('{:.0f} {} {}.', value, unit, message) FROM layer_checks WHERE trace_id = $1 "
+        "AND \"check\" IN ('interleaved_layers', 'layers_between_marks') AND severity <> 'ok' ORDER BY \"check\"",
+        [trace_id],
+    )
+    return [sentence for (sentence,) in rows]
 
 
 def _words(series: str | None, part: str | None, holder: str | None, name: str | None) -> str:

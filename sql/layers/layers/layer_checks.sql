@@ -1,8 +1,11 @@
 -- One row per trace with kernels and check of its layers. Were passes found, do they explain every
--- anchor, do they hold most of the work, does each layer end before the next one begins, and does a
--- number of layers that was given agree with the marks of passes? Layers that overlap the next one
--- by more than a twentieth of their length may run concurrently. A mark is sure if it happens once
--- per pass: more attentions between two of them than a pass has layers contradict that number.
+-- anchor, do they hold most of the work, does each layer end before the next one begins, does each
+-- layer that chooses experts run them, and does a number of layers that was given agree with the
+-- marks of passes? Layers that overlap the next one by more than a twentieth of their length may
+-- run concurrently. If a quarter or more of the layers that choose experts run none, and the layers
+-- after these do, two micro-batches take turns. A mark is sure if it happens once
+-- per pass: more attentions between two of them than a pass has layers contradict that number,
+-- unless what is unusual among them is at the ends of passes of that number alone.
 --
 -- key: trace_id, check
 --
@@ -34,6 +37,29 @@ overlapping AS (
     FROM layers
     GROUP BY trace_id
 ),
+experts AS (
+    SELECT
+        trace_id, device, pass_id, layer_id,
+        coalesce(sum(kernel_count) FILTER (category = 'moe_routing'), 0) > 0 AS chooses,
+        coalesce(sum(kernel_count) FILTER (category = 'moe_gemm'), 0) > 0 AS runs
+    FROM layer_categories
+    WHERE category IN ('moe_routing', 'moe_gemm')
+    GROUP BY trace_id, device, pass_id, layer_id
+),
+interleaved AS (
+    SELECT trace_id, count(*) FILTER (NOT runs AND next_runs) AS layer_count
+    FROM (
+        SELECT
+            trace_id, chooses, runs, coalesce(lead(runs) OVER (
+                PARTITION BY trace_id, device ORDER BY pass_id, layer_id
+            ), FALSE) AS next_runs
+        FROM experts
+    )
+    WHERE chooses
+    GROUP BY trace_id
+    -- Passes may begin and end with layers that are cut short.
+    HAVING 4 * count(*) FILTER (NOT runs AND next_runs) >= count(*)
+),
 marked AS (
     SELECT p.trace_id, max(r.num_layers) AS layer_count
     FROM (
@@ -44,6 +70,13 @@ marked AS (
     JOIN _pass_rhythms AS r
         ON r.trace_id = p.trace_id AND r.device = p.device AND r.series = ''
         AND r.is_sure AND r.num_layers > p.num_layers
+        -- Between two marks whole passes may run, each with an end of its own.
+        AND NOT (r.num_layers % p.num_layers = 0 AND [
+            n FOR n IN r.marked_beats IF n BETWEEN r.breaks[1] AND r.breaks[-1]
+        ] = [
+            n FOR n IN range(r.breaks[1], r.breaks[-1])
+            IF (n - r.breaks[1]) % p.num_layers = 0 AND (n - r.breaks[1]) % r.num_layers <> 0
+        ])
     GROUP BY p.trace_id
 ),
 measures AS (
@@ -54,18 +87,21 @@ measures AS (
         -- Without passes no_passes reports it.
         CASE WHEN found.trace_id IS NULL THEN 0 ELSE coalesce(outside_pct, 0) END AS outside_passes,
         CAST(coalesce(overlapping.layer_count, 0) AS DOUBLE) AS overlapping_layers,
+        CAST(coalesce(interleaved.layer_count, 0) AS DOUBLE) AS interleaved_layers,
         CAST(coalesce(marked.layer_count, 0) AS DOUBLE) AS layers_between_marks
     FROM (SELECT DISTINCT trace_id FROM kernels) AS with_kernels
     LEFT JOIN found USING (trace_id)
     LEFT JOIN covered USING (trace_id)
     LEFT JOIN overlapping USING (trace_id)
+    LEFT JOIN interleaved USING (trace_id)
     LEFT JOIN marked USING (trace_id)
 ),
 measured AS (
     SELECT trace_id, "check", value
     FROM measures
     UNPIVOT (value FOR "check" IN (
-        no_passes, unexplained_anchors, outside_passes, overlapping_layers, layers_between_marks
+        no_passes, unexplained_anchors, outside_passes, overlapping_layers, interleaved_layers,
+        layers_between_marks
     ))
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message

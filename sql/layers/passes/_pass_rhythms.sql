@@ -16,6 +16,7 @@
 -- attentions       INTEGER   attentions of a layer, 1 or 2
 -- beats            BIGINT    beats
 -- breaks           BIGINT[]  beats after which another pass begins
+-- marked_beats     BIGINT[]  other beats but the first and last that have marks more than usual
 -- num_layers       INTEGER   layers of a pass, NULL if the breaks do not agree
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
@@ -27,7 +28,8 @@ CREATE VIEW _pass_rhythms AS
 WITH turns AS (
     SELECT
         b.trace_id, coalesce(t.series, b.series) AS series, b.device, b.stream, b.start_ns, b.name,
-        b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product, b.is_strange,
+        b.weight, b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product,
+        b.is_strange,
         t.trace_id IS NOT NULL AS takes_turns, b.beat - coalesce(t.beats_skipped, 0) AS beat,
         coalesce(t.beats, b.last_beat) AS last_beat,
         CASE
@@ -66,6 +68,9 @@ gathered AS (
         trace_id, series, device, any_value(last_beat) AS beats,
         bool_or(takes_turns) AS takes_turns,
         coalesce(list(beat ORDER BY beat) FILTER (is_break), []) AS breaks,
+        coalesce(list(DISTINCT beat ORDER BY beat) FILTER (
+            NOT is_break AND weight > 0 AND beat BETWEEN 1 AND last_beat - 1
+        ), []) AS marked_beats,
         coalesce(bool_and(is_sure) FILTER (is_break), FALSE) AS are_sure,
         coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps,
         coalesce(bool_and(is_call) FILTER (is_break), FALSE) AS are_calls,
@@ -100,7 +105,7 @@ SELECT
     s.trace_id, s.series, s.device, any_value(b.stream) AS stream,
     list(DISTINCT b.name ORDER BY b.name) FILTER (b.name IS NOT NULL) AS attention_names,
     any_value(b.attentions) AS attentions, any_value(s.beats) AS beats,
-    any_value(s.breaks) AS breaks,
+    any_value(s.breaks) AS breaks, any_value(s.marked_beats) AS marked_beats,
     CASE
         WHEN
             (any_value(s.num_layers) > 1 OR bool_or(s.takes_turns))

@@ -179,25 +179,52 @@ def test_layers_with_one_norm_each_are_found_where_their_number_is_given(tmp_pat
     assert lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [("ok",)]
 
 
-@pytest.mark.parametrize(("schedule", "expected"), [("in turns", (8, "warning")), ("in sequence", (0, "ok"))])
-@in_one_lake
-def test_more_attentions_between_two_marks_than_the_layers_given_are_reported(tmp_path, schedule, expected):
-    # Two micro-batches of 4 layers: while one exchanges tokens with experts, the other one computes.
+def micro_batches(schedule, path, times=4):
+    """Write passes of 4 layers with experts, or of 8 `in one pass`; return the path."""
     trace, now = Trace(), 0.0
-    attention, exchange = [NORM, *ROTATED, NORM, "nvjet_router"], "void deep_ep::intranode::{}<8>(int4*)"
+    attention = [NORM, *ROTATED, NORM, "nvjet_router", "moe_fused_gate_kernel<float>"]
+    exchange = "void deep_ep::intranode::{}<8>(int4*)"
     halves = [[*attention, exchange.format("dispatch")], ["fused_moe_kernel", exchange.format("combine")]]
-    if schedule == "in turns":
-        passes = [[name for half in halves for name in half * 2] * 4]
-    else:
-        passes = [[name for half in halves for name in half] * 4] * 2
-    for _ in range(4):
-        for layers in passes:
-            for name in (LOOKUP, *layers, NORM, "nvjet_head", ARG_MAX):
+    layers = [name for half in halves for name in half] * 4
+    passes = {
+        # While one micro-batch exchanges tokens with experts, the other one computes.
+        "in turns": [[name for half in halves for name in half * 2] * 4],
+        "in sequence": [layers] * 2,
+        # A token is drawn after every second pass; all end with a norm.
+        "in pairs": [[*layers, NORM, *layers]],
+        "in one pass": [layers * 2],
+    }[schedule]
+    for _ in range(times):
+        for names in passes:
+            for name in (LOOKUP, *names, NORM, "nvjet_head", ARG_MAX):
                 trace.kernel(name, now - 5, now, 3.0, stream=20 if "deep_ep" in name else 7)
                 now += 4
             now += 80
-    lake = yield Files(trace.write(tmp_path / f"{schedule}.json"), num_layers=4)
+    return trace.write(path)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("in turns", (8, "warning")),
+        ("in one pass", (8, "warning")),
+        ("in sequence", (0, "ok")),
+        ("in pairs", (0, "ok")),
+    ],
+)
+@in_one_lake
+def test_more_attentions_between_two_marks_than_the_layers_given_are_reported(tmp_path, schedule, expected):
+    lake = yield Files(micro_batches(schedule, tmp_path / f"given {schedule}.json"), num_layers=4)
     assert lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [expected]
+
+
+@pytest.mark.parametrize(("schedule", "expected"), [("in turns", (9, "warning")), ("in sequence", (0, "ok"))])
+@in_one_lake
+def test_layers_that_choose_experts_and_run_none_are_of_micro_batches_that_take_turns(tmp_path, schedule, expected):
+    # 3 passes in which 8 attentions alternate: every second is followed by the experts of both micro-batches, but for the
+    # last layer of a pass, which is cut where others without experts end.
+    lake = yield Files(micro_batches(schedule, tmp_path / f"{schedule}.json", times=3))
+    assert lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'interleaved_layers'") == [expected]
 
 
 BACKWARD = [
