@@ -221,8 +221,8 @@ def test_more_attentions_between_two_marks_than_the_layers_given_are_reported(tm
 @pytest.mark.parametrize(("schedule", "expected"), [("in turns", (9, "warning")), ("in sequence", (0, "ok"))])
 @in_one_lake
 def test_layers_that_choose_experts_and_run_none_are_of_micro_batches_that_take_turns(tmp_path, schedule, expected):
-    # 3 passes in which 8 attentions alternate: every second is followed by the experts of both micro-batches, but for the
-    # last layer of a pass, which is cut where others without experts end.
+    # 3 passes in which 8 attentions alternate: every second is followed by the experts of both micro-batches, except
+    # for the last layer of a pass, which is cut where others without experts end.
     lake = yield Files(micro_batches(schedule, tmp_path / f"{schedule}.json", times=3))
     assert lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'interleaved_layers'") == [expected]
 
