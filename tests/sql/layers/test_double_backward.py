@@ -19,7 +19,8 @@ class Penalty(Step):
         if kernel:
             self.launch(kernel, tid)
         if inner:
-            self.call(*inner, 2)
+            op, launched, numbered = inner
+            self.call(op, launched, numbered, 2)
         self.event("cpu_op", name, start, tid, **{"Sequence number": number, "Fwd thread id": made_by})
 
     def goes_back(self, name, number, made_by, kernel=None, inner=None):
