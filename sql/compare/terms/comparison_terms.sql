@@ -67,7 +67,7 @@ FROM summed;
 -- step: the mean over the steps, devices and runs of a side.
 --
 -- Noise is the spread between the runs of a side or, if it has one run, between blocks of its
--- steps. The interval is Student's, by Welch, over all terms of a level together: in at most 5 of
+-- steps. One run beside several varies at least as they do among themselves. The interval is Student's, by Welch, over all terms of a level together: in at most 5 of
 -- 100 comparisons without a change is any term of a level called slower or faster. If a run lacks
 -- ranks that the other side has, the noise is unknown, see comparisons.doubts.
 --
@@ -126,25 +126,39 @@ noise AS (
     FROM _term_noise
     GROUP BY side, baseline, level, parent, term
 ),
+spread AS (
+    -- The steps of one run do not show how runs differ. Beside several runs, it varies as one of
+    -- these does: n times the variance of their mean, known to their n - 1 degrees of freedom.
+    SELECT
+        noise.side, noise.baseline, level, parent, term,
+        if(b.runs = 1 AND a.runs > 1, greatest(before_var, a.runs * after_var), before_var)
+            AS before_var,
+        if(a.runs = 1 AND b.runs > 1, greatest(after_var, b.runs * before_var), after_var)
+            AS after_var,
+        if(least(b.runs, a.runs) = 1, nullif(greatest(b.runs, a.runs) - 1, 0), NULL)
+            AS runs_freedom,
+        b.replicates AS before_replicates, a.replicates AS after_replicates
+    FROM noise
+    JOIN _side_sizes AS a ON a.side = noise.side
+    JOIN _side_sizes AS b ON b.side = noise.baseline
+),
 judged AS (
     SELECT
         s.side, s.baseline, s.level, s.depth, s.parent, s.term, s.name, s.before_ns, s.after_ns,
         s.more_work_ns, s.work_ns, s.matched_ns, sqrt(before_var + after_var) AS error_ns,
-        least(b.replicates, a.replicates) AS replicates,
-        -- Welch's degrees of freedom; if nothing varies, those of both sides.
-        CAST(greatest(coalesce(floor(
+        least(before_replicates, after_replicates) AS replicates,
+        -- Else Welch's degrees of freedom; if nothing varies, those of both sides.
+        coalesce(runs_freedom, CAST(greatest(coalesce(floor(
             pow(before_var + after_var, 2) / nullif(
-                pow(before_var, 2) / nullif(b.replicates - 1, 0)
-                + pow(after_var, 2) / nullif(a.replicates - 1, 0), 0
+                pow(before_var, 2) / nullif(before_replicates - 1, 0)
+                + pow(after_var, 2) / nullif(after_replicates - 1, 0), 0
             )
-        ), b.replicates + a.replicates - 2), 1) AS BIGINT) AS freedom,
+        ), before_replicates + after_replicates - 2), 1) AS BIGINT)) AS freedom,
         count(*) OVER (PARTITION BY s.side, s.baseline, s.level) AS terms
     FROM summed AS s
-    JOIN noise
-        ON noise.side = s.side AND noise.baseline = s.baseline AND noise.level = s.level
-        AND noise.parent IS NOT DISTINCT FROM s.parent AND noise.term = s.term
-    JOIN _side_sizes AS a ON a.side = s.side
-    JOIN _side_sizes AS b ON b.side = s.baseline
+    JOIN spread
+        ON spread.side = s.side AND spread.baseline = s.baseline AND spread.level = s.level
+        AND spread.parent IS NOT DISTINCT FROM s.parent AND spread.term = s.term
 ),
 allowed AS (
     -- The next lower number of degrees of freedom, the next higher of terms.
