@@ -10,7 +10,9 @@
 --                     median of the steps, µs
 -- spread     DOUBLE   how far two such values may differ by chance, µs, from the spread of the
 --                     steps (_steps_spread); NULL below three steps
--- whole      DOUBLE   median time of the step for idle time, of all operations for other parts, µs
+-- whole      DOUBLE   what a part of that kind is part of: for idle time the step; for operations
+--                     and families the time in it in which any of them runs, which what others hide
+--                     does not lengthen; median of the steps, µs
 CREATE VIEW _gate_parts AS
 WITH times AS (
     SELECT trace_id, 'operation' AS metric, step_id, op AS part, steps, sum(self_us) AS us
@@ -20,13 +22,6 @@ WITH times AS (
     SELECT trace_id, 'family', step_id, family, steps, sum(self_us)
     FROM step_op_times
     GROUP BY trace_id, step_id, family, steps
-),
-worked AS (
-    SELECT trace_id, median(us) AS whole
-    FROM (
-        SELECT trace_id, step_id, sum(self_us) AS us FROM step_op_times GROUP BY trace_id, step_id
-    )
-    GROUP BY trace_id
 ),
 listed AS (
     -- An operation takes no time in a step that lacks it.
@@ -38,10 +33,10 @@ listed AS (
     FROM times
     GROUP BY trace_id, metric, part
 ),
-idle_steps AS (
+device_steps AS (
     -- Work of other steps in the meantime is not idle time.
-    SELECT trace_id, step_id, avg(idle_us - other_us + wait_us) AS us,
-        avg(dur_us) AS dur_us
+    SELECT trace_id, step_id, avg(idle_us - other_us + wait_us) AS idle_us,
+        avg(busy_us) AS busy_us, avg(dur_us) AS dur_us
     FROM step_states
     JOIN comparison_bases AS bases USING (trace_id)
     WHERE
@@ -49,21 +44,24 @@ idle_steps AS (
         AND bases.program IS NOT DISTINCT FROM step_states.program
     GROUP BY trace_id, step_id
     UNION ALL
-    SELECT trace_id, 0, avg(idle_us), avg(window_us)
+    SELECT trace_id, 0, avg(idle_us), avg(busy_us), avg(window_us)
     FROM time_breakdown
     JOIN comparison_bases USING (trace_id)
     WHERE steps = 0
     GROUP BY trace_id
+),
+wholes AS (
+    SELECT trace_id, median(busy_us) AS busy_us FROM device_steps GROUP BY trace_id
 )
 SELECT
     trace_id, metric, part, list_aggregate(us, 'median') AS value,
     _steps_spread(list_sort(us), steps, FALSE) AS spread,
-    whole
+    busy_us AS whole
 FROM listed
-JOIN worked USING (trace_id)
+JOIN wholes USING (trace_id)
 UNION ALL
 SELECT
-    trace_id, 'idle', 'idle', median(us),
-    _steps_spread(list(us ORDER BY us), count(us), FALSE), median(dur_us)
-FROM idle_steps
+    trace_id, 'idle', 'idle', median(idle_us),
+    _steps_spread(list(idle_us ORDER BY idle_us), count(idle_us), FALSE), median(dur_us)
+FROM device_steps
 GROUP BY trace_id;

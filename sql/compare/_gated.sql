@@ -7,12 +7,13 @@ WITH wholes AS (
     GROUP BY trace_id, metric
 ),
 paired AS (
-    -- An operation that only the second trace has may be renamed: its family decides.
+    -- An operation that only the second trace has may be renamed: its family decides. Where time
+    -- only moved to a part, the whole hardly grows: it must by more than half as much as the part.
     SELECT
         wholes.trace_id AS before_id, a.trace_id AS after_id, metric, a.part,
         coalesce(b.value, 0) AS before, a.value AS after, threshold, verdict,
         coalesce(least_pct, 0) * wholes.whole / 100 AS least_us,
-        a.whole > wholes.whole AS is_slower,
+        a.whole - wholes.whole > 0.5 * (a.value - coalesce(b.value, 0)) AS is_slower,
         CASE
             WHEN b.trace_id IS NULL THEN a.spread
             WHEN b.spread + a.spread IS NOT NULL THEN greatest(b.spread, a.spread)

@@ -26,8 +26,9 @@
 --                     that is larger (5 % over all measures), except for step_p90, since a tail is
 --                     itself a spread; NULL if a trace has fewer than three steps
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
---                     if a side has no value; a part that got slower while the whole did not only
---                     warns: time may have moved to it
+--                     if a side has no value; a part only warns if the whole (the step for idle
+--                     time, else the time in which any operation runs) did not grow by more than
+--                     half as much: time moved to it, or other work hides it
 CREATE MACRO gated_changes(of_before, of_after) AS TABLE
 SELECT metric, part, before, after, change, threshold, noise, verdict
 FROM _gated

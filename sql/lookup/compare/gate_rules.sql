@@ -5,7 +5,7 @@
 --                     points of a share
 -- verdict    VARCHAR  fail or warn
 -- least_pct  DOUBLE   for parts of a step, the smallest worsening that counts: percent of the time
---                     of all operations, for idle time percent of the step's time
+--                     in which any operation runs, for idle time percent of the step's time
 -- comment    VARCHAR  unit of the threshold
 CREATE TABLE gate_rules (
     metric VARCHAR PRIMARY KEY,

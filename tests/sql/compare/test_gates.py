@@ -175,16 +175,30 @@ PARTS = {
     "gaps of a step's thousandth": (parts(gap=3), "pass", set()),
     # The same operation under another name, slower: its family tells.
     "renamed and slower": (parts(copy="copy_v2", copied=925), "fail", {"family copy"}),
-    # What a product takes over from elsewhere is no regression of the whole.
+    # What a product takes over from elsewhere is no regression of the whole, which noise may lengthen a little.
     "moved": (parts(gemm=150, copied=800), "warn", {"family matmul", "operation gemm"}),
+    "moved, and a 50th of that more": (parts(gemm=150, copied=829), "warn", {"family matmul", "operation gemm"}),
+    # Of the 50 more, 20 are made up for elsewhere: the step takes 30 longer.
+    "more than half is new": (parts(gemm=150, copied=858), "fail", {"family matmul", "operation gemm"}),
 }
+
+
+def hidden(nccl):
+    """Steps of a product that takes 1000, beside a collective that begins with it."""
+    trace = Trace()
+    for step in range(5):
+        trace.mark("train_step 1", 100 * step, 50)
+        trace.run(10_000 + 1010 * step, 1000, 100 * step + 1)
+        trace.run(10_000 + 1010 * step, nccl, 100 * step + 2, NCCL, stream=8)
+    return trace
 
 
 @pytest.fixture(scope="module")
 def parts_lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
     with tracelake.open(folder / "lake") as lake:
-        traces = {"base": parts()} | {name: trace for name, (trace, _, _) in PARTS.items()}
+        traces = {"base": parts(), "hidden": hidden(300), "hidden, twice": hidden(600), "sticks out": hidden(1250)}
+        traces |= {name: trace for name, (trace, _, _) in PARTS.items()}
         lake.ingest(*[trace.write(folder / f"{name}.json") for name, trace in traces.items()])
         yield lake
 
@@ -196,6 +210,19 @@ def test_a_part_of_a_step_fails_a_gate_by_its_name(parts_lake, name):
     found = {(metric, part, verdict) for metric, part, *_, verdict in answer.gate.fetchall() if part is not None}
     assert {f"{metric} {part[:20]}" for metric, part, _ in found} == expected
     assert {verdict for _, _, verdict in found} <= {status}
+    assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "status"),
+    # All of 300 more is hidden; of 950 more, 250 lengthen the step by a quarter, which fails by itself.
+    [("hidden, twice", 1000, "warn"), ("sticks out", 1250, "fail")],
+)
+def test_a_collective_that_takes_longer_behind_other_work_only_warns(parts_lake, name, step, status):
+    answer = parts_lake.compare("hidden", name)
+    rows = {row[0]: row for row in answer.gate.fetchall()}
+    assert rows["step_median"][2:4] == (1000, step)
+    assert (rows["family"][1], rows["family"][-1]) == ("collective", "warn")
     assert answer.status == status
 
 
