@@ -14,7 +14,8 @@ WHERE value IS NOT NULL
 UNION ALL
 SELECT trace_id, 'pass_median', median(span_us), NULL
 FROM passes
-WHERE complete
+-- Passes backward are of training that shows the direction.
+WHERE complete AND coalesce(direction, 'forward') = 'forward'
 GROUP BY trace_id
 UNION ALL
 SELECT trace_id, 'tokens', 1e6 * tokens / mean_us, NULL

@@ -184,6 +184,8 @@ def test_a_step_of_training_is_a_forward_pass_and_a_backward_one(tmp_path):
         for step in range(2)
         for nth, (direction, span) in enumerate([("forward", 162.0), ("backward", 348.0)])
     ]
+    # The metric of passes is of those forward, not the 255 between the two.
+    assert lake.rows("SELECT value FROM trace_metrics WHERE metric = 'pass_ms'") == [(0.162,)]
     assert lake.rows("SELECT DISTINCT direction, kernel_count, sum_us FROM layers ORDER BY 3") == [
         ("forward", 5, 27.0), ("backward", 5, 58.0),
     ]  # fmt: skip
