@@ -13,8 +13,10 @@
 -- before_flop       DOUBLE   floating-point operations in the first trace, of the calls where they
 --                            are known
 -- after_flop        DOUBLE   in the second trace
--- work_ratio        DOUBLE   after_flop over before_flop
--- efficiency_ratio  DOUBLE   time_ratio over work_ratio: above 1 the same work takes longer
+-- work_ratio        DOUBLE   after_flop over before_flop; NULL unless they are known for 99.9 % of
+--                            the calls of both traces: a sum over fewer shows what was recorded
+-- efficiency_ratio  DOUBLE   time_ratio over work_ratio: above 1 the same work takes longer; NULL
+--                            like work_ratio
 CREATE MACRO family_changes(of_before, of_after) AS TABLE
 WITH sums AS (
     SELECT
@@ -22,19 +24,27 @@ WITH sums AS (
         sum(self_us) FILTER (trace_id = of_before) AS before_us,
         sum(self_us) FILTER (trace_id = of_after) AS after_us,
         sum(flop) FILTER (trace_id = of_before) AS before_flop,
-        sum(flop) FILTER (trace_id = of_after) AS after_flop
+        sum(flop) FILTER (trace_id = of_after) AS after_flop,
+        sum(known_calls) FILTER (trace_id = of_before)
+            >= 0.999 * sum(calls) FILTER (trace_id = of_before)
+            AND sum(known_calls) FILTER (trace_id = of_after)
+            >= 0.999 * sum(calls) FILTER (trace_id = of_after) AS is_known
     FROM step_ops
     WHERE trace_id IN (of_before, of_after)
     GROUP BY family
+),
+ratios AS (
+    SELECT
+        family, before_us, after_us, before_flop, after_flop,
+        coalesce(after_us, 0) / nullif(before_us, 0) AS time_ratio,
+        if(is_known, after_flop / nullif(before_flop, 0), NULL) AS work_ratio
+    FROM sums
 )
 SELECT
     family, coalesce(before_us, 0) AS before_us, coalesce(after_us, 0) AS after_us,
     coalesce(after_us, 0) - coalesce(before_us, 0) AS change_us,
     100 * (coalesce(after_us, 0) - before_us) / nullif(before_us, 0) AS change_pct,
-    coalesce(after_us, 0) / nullif(before_us, 0) AS time_ratio,
-    before_flop, after_flop,
-    after_flop / nullif(before_flop, 0) AS work_ratio,
-    coalesce(after_us, 0) / nullif(before_us, 0) / nullif(after_flop / nullif(before_flop, 0), 0)
-        AS efficiency_ratio
-FROM sums
+    time_ratio, before_flop, after_flop, work_ratio,
+    time_ratio / nullif(work_ratio, 0) AS efficiency_ratio
+FROM ratios
 ORDER BY abs(change_us) DESC, family;

@@ -15,14 +15,16 @@ from ... import summary_cases as cases
 from ...lakes import Files, in_one_lake
 
 
-def steady(steps, fusion, all_reduce, program="train"):
-    """Return a trace of steps; in each a fusion, a collective, and nothing for the rest."""
+def steady(steps, fusion, all_reduce, program="train", again=""):
+    """Return a trace of steps; in each a fusion, a collective, and nothing for the rest; `again` is another product."""
     marks, modules, operations, at = [], [], [], 0
     said = json.dumps({"hlo_category": "convolution fusion", "model_flops": "4000000"})
     for nth, dur in enumerate(steps):
         marks.append(f"{nth} {at}+{dur}")
         modules.append(f"{program}(1) {at}+{dur}")
         operations.append(f"fusion.1 {at}+{fusion} {said}; all-reduce.1 {at + fusion}+{all_reduce}")
+        if again:
+            operations.append(f"fusion.2 {at + fusion + all_reduce}+10 {again}")
         at += dur
     lines = {"Steps": "; ".join(marks), "XLA Modules": "; ".join(modules), "XLA Ops": "; ".join(operations)}
     return [(1, "/device:TPU:0", lines)]
@@ -40,6 +42,8 @@ CASES = {
     "short": steady([100] * 4, 60, 20),
     "short, slower": steady([110] * 4, 60, 20),
     "program": steady([*BEFORE, 100], 60, 20, "other"),
+    "two products": steady(BEFORE, 60, 20, again='{"hlo_category": "convolution fusion", "model_flops": "2000000"}'),
+    "one unknown": steady(BEFORE, 60, 20, again='{"hlo_category": "convolution fusion"}'),
     "G": cases.CASE_G,
 }
 
@@ -213,6 +217,17 @@ def test_families_change_in_time_and_in_work(lake):
     rows = lake.rows(f"SELECT {columns} FROM family_changes($1, $2)", [lake.locate("before"), lake.locate("slower")])
     assert rows[0] == ("matmul", 60, 70, pytest.approx(100 / 6), pytest.approx(7 / 6), 1, pytest.approx(7 / 6))
     assert rows[1] == ("collective", 20, 20, 0, 1, None, None)
+
+
+def test_work_that_is_known_of_some_products_alone_has_no_ratio(lake):
+    ids = [lake.locate("two products"), lake.locate("one unknown")]
+    columns = "before_us, after_us, before_flop / 1e6, after_flop / 1e6, time_ratio, work_ratio, efficiency_ratio"
+    [row, *_] = lake.rows(f"SELECT {columns} FROM family_changes($1, $2) WHERE family = 'matmul'", ids)
+    # 4 of 6 MFLOP are shown of the same work: 2/3 of it would be 1.5 times as slow.
+    assert row == (70, 70, 6, 4, 1, None, None)
+    assert lake.rows(f"SELECT {columns} FROM family_changes($1, $1) WHERE family = 'matmul'", ids[:1]) == [
+        (70, 70, 6, 6, 1, 1, 1)
+    ]
 
 
 def test_the_reference_compares_families_of_its_lists(lake):
