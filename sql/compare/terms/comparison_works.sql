@@ -40,6 +40,7 @@ WITH RECURSIVE works AS MATERIALIZED (
             if('' IN (module, operator), NULL, hash(part, module, operator)),
             if('' IN (operator, shape), NULL, hash(part, operator, shape)),
             if(operator = '', NULL, hash(part, operator)),
+            if('' IN (kernel_name, shape), NULL, hash(part, kernel_name, shape)),
             if(place = '', NULL, hash(part, place, kernel_name)),
             if(place = '', NULL, hash(part, place)),
             if(kernel_name = '', NULL, hash(part, kernel_name)),

@@ -8,6 +8,7 @@ from tracelake.lake import Lake
 from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table
+from .files import write_kernels
 
 
 @pytest.fixture(scope="module")
@@ -364,3 +365,22 @@ def test_enormous_dimensions_are_no_error(tmp_path):
     huge = "9000000000000,9000000000000"
     lake = yield write_table(tmp_path / "t.csv", product("MatMulV2", f"{huge};{huge}", huge))
     assert ask(lake, "SELECT flop FROM ascend_operators") == [(pytest.approx(2 * 9e12**3),)]
+
+
+def test_products_of_the_same_shapes_are_compared_with_each_other(tmp_path):
+    # Every product is a MatMulV2. Two of 4096 x 1024 become one of 4096 x 2048, of the same FLOP; the other stays.
+    sides = {"apart": ((4096, 100), (1024, 30), (1024, 30)), "merged": ((4096, 100), (2048, 50))}
+    with Lake(tmp_path / "lake") as lake:
+        for name, products in sides.items():
+            rows = [
+                {"Name": "aclnnMm_MatMulV2_MatMulV2", "Type": "MatMulV2", "Accelerator Core": "AI_CORE",
+                 "Start Time(us)": str(200 * nth), "Duration(us)": str(dur), "Input Data Types": "DT_BF16;DT_BF16",
+                 "Input Shapes": f'"4096,4096;4096,{width}"', "Output Shapes": f'"4096,{width}"'}
+                for nth, (width, dur) in enumerate(products)
+            ]  # fmt: skip
+            lake.ingest(write_kernels(tmp_path / name / "kernel_details.csv", *rows), trace=name)
+        works = lake.compare_sides("apart", "merged").ops.filter("part = 'compute'")
+        columns = "matched_by, before_calls, after_calls, before_ns, after_ns, more_work_ns, slower_work_ns"
+        assert sorted(works.select(columns).fetchall()) == [
+            ("kernel", 2, 1, 60_000, 50_000, 0, -10_000), ("kernel and shape", 1, 1, 100_000, 100_000, 0, 0),
+        ]  # fmt: skip
