@@ -11,6 +11,7 @@
 -- steps       BIGINT   steps in the block
 -- samples     BIGINT   steps in the block, each counted once per device
 -- dur_ns      BIGINT   time of the samples, ns
+-- slowest_ns  BIGINT   time of the steps, each on its slowest device, ns
 CREATE VIEW _side_blocks AS
 WITH units AS (
     SELECT side, count(DISTINCT unit) AS units
@@ -20,7 +21,8 @@ WITH units AS (
 )
 SELECT
     side, trace_id, step_block, unit, units,
-    if(units > 1, unit, CAST(step_block AS VARCHAR)) AS replicate, steps, samples, dur_ns
+    if(units > 1, unit, CAST(step_block AS VARCHAR)) AS replicate, steps, samples, dur_ns,
+    slowest_ns
 FROM comparison_sides
 JOIN units USING (side)
 JOIN step_blocks USING (trace_id);

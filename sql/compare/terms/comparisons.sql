@@ -13,6 +13,9 @@
 -- before_ns           BIGINT   time of a step of the baseline, the mean over steps, devices and
 --                              runs, ns
 -- after_ns            BIGINT   time of a step of the side, ns
+-- slowest_before_ns   BIGINT   time of a step of the baseline on its slowest device, for which
+--                              others wait: the mean over steps and runs, ns
+-- slowest_after_ns    BIGINT   the same of the side, ns
 -- change_ns           BIGINT   after minus before, ns
 -- change_pct          DOUBLE   the same over before, %
 -- ci_low_pct          DOUBLE   lower end of the interval that contains the difference in 95 of 100
@@ -26,8 +29,9 @@
 --                              match in the side's, %
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
 -- is_comparable       BOOLEAN  both are measured in the same way
--- doubts              VARCHAR  reasons not to compare them, ranks that a run lacks among them; NULL
---                              if there are none
+-- doubts              VARCHAR  reasons not to compare them, or not by the mean over devices: ranks
+--                              that a run lacks, a slowest device that changed by other than the
+--                              mean (above detectable_pct and 1 %); NULL if there are none
 CREATE VIEW comparisons AS
 WITH matched AS (
     SELECT
@@ -46,6 +50,13 @@ bases AS (
     FROM comparison_sides
     JOIN comparison_bases USING (trace_id)
     GROUP BY side
+),
+slowest AS (
+    SELECT side, TRY_CAST(round(avg(step_ns)) AS BIGINT) AS step_ns
+    FROM (
+        SELECT side, sum(slowest_ns) / sum(steps) AS step_ns FROM _side_blocks GROUP BY side, unit
+    )
+    GROUP BY side
 )
 SELECT
     terms.side, terms.baseline,
@@ -53,7 +64,8 @@ SELECT
         WHEN own.basis = other.basis THEN own.basis
         ELSE concat(other.basis, ' before, ', own.basis, ' after')
     END AS basis,
-    traces, runs, steps, before_ns, after_ns, change_ns,
+    traces, runs, steps, before_ns, after_ns, waited.step_ns AS slowest_before_ns,
+    awaited.step_ns AS slowest_after_ns, change_ns,
     100.0 * change_ns / nullif(before_ns, 0) AS change_pct,
     100.0 * ci_low_ns / nullif(before_ns, 0) AS ci_low_pct,
     100.0 * ci_high_ns / nullif(before_ns, 0) AS ci_high_pct,
@@ -70,6 +82,15 @@ SELECT
         if(own.devices <> other.devices, format(
             '{} devices in a trace before, {} after', other.devices, own.devices
         ), NULL),
+        if(
+            abs(awaited.step_ns - waited.step_ns - change_ns)
+            > greatest(detectable_ns, 0.01 * before_ns),
+            format(
+                'a step on its slowest device changes by {:+.1f} %, from {:.3f} to {:.3f} ms',
+                100.0 * (awaited.step_ns - waited.step_ns) / waited.step_ns, waited.step_ns / 1e6,
+                awaited.step_ns / 1e6
+            ), NULL
+        ),
         missing.message
     ), '') AS doubts
 FROM comparison_terms AS terms
@@ -77,6 +98,8 @@ JOIN _side_sizes AS sizes ON sizes.side = terms.side
 LEFT JOIN matched ON matched.side = terms.side AND matched.baseline = terms.baseline
 LEFT JOIN _missing_ranks AS missing
     ON missing.side = terms.side AND missing.baseline = terms.baseline
+LEFT JOIN slowest AS awaited ON awaited.side = terms.side
+LEFT JOIN slowest AS waited ON waited.side = terms.baseline
 LEFT JOIN bases AS own ON own.side = terms.side
 LEFT JOIN bases AS other ON other.side = terms.baseline
 WHERE level = 'step';

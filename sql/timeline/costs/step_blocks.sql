@@ -11,9 +11,18 @@
 -- samples     BIGINT   pairs of such a step and a device with work of it; mean times are over these
 -- dur_ns      BIGINT   time of all samples, ns; NULL beyond 64 bits
 -- dur_us      DOUBLE   the same, µs
+-- slowest_ns  BIGINT   time of its steps, each on the device where it takes longest, ns; NULL
+--                      beyond 64 bits
 CREATE VIEW step_blocks AS
 SELECT
-    trace_id, step_block, count(DISTINCT step_id) AS steps, count(*) AS samples,
-    TRY_CAST(sum(end_ns - start_ns) AS BIGINT) AS dur_ns, sum(end_ns - start_ns) / 1000.0 AS dur_us
-FROM _compared_steps
+    trace_id, step_block, count(*) AS steps, CAST(sum(devices) AS BIGINT) AS samples,
+    TRY_CAST(sum(total_ns) AS BIGINT) AS dur_ns, sum(total_ns) / 1000.0 AS dur_us,
+    TRY_CAST(sum(longest_ns) AS BIGINT) AS slowest_ns
+FROM (
+    SELECT
+        trace_id, step_block, step_id, count(*) AS devices, sum(end_ns - start_ns) AS total_ns,
+        max(end_ns - start_ns) AS longest_ns
+    FROM _compared_steps
+    GROUP BY trace_id, step_block, step_id
+)
 GROUP BY trace_id, step_block;

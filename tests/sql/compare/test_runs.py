@@ -1,7 +1,8 @@
-"""Several runs beside one: how runs differ is part of the noise. Times in microseconds, worked by hand."""
+"""Sides of several runs, whose differences are part of the noise, and of several devices. Times are worked by hand."""
 
 import tracelake
 
+from ... import launching
 from ...kernel_traces import GEMM, Trace
 
 
@@ -30,3 +31,27 @@ def test_one_run_beside_several_differs_by_as_much_as_they_do_among_themselves(t
     # the three alone it is 2.484 µs, and a run that is 4 µs from them would be called slower.
     assert found == {"usual": [4000, 4968, "same within 4.5 %"], "late": [6000, 4968, "slower"]}
     assert backward[1:3] == (-4000, 4968)
+
+
+def on_two_devices(first, second):
+    """Return six steps that run one product on each of two devices."""
+    trace = launching.Trace()
+    for nth in range(6):
+        trace.mark(f"ProfilerStep#{nth}", 1000 * nth, 900)
+        for device, dur in enumerate((first, second)):
+            trace.run(1000 * nth + 100, dur, 1000 * nth + 10 * device + 1, device=device)
+    return trace
+
+
+def test_a_device_that_alone_gets_slower_is_named_beside_the_mean(tmp_path):
+    traces = {"even": (100, 100), "one": (100, 120), "both": (120, 120)}
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(*(on_two_devices(*durs).write(tmp_path / f"{name}.json") for name, durs in traces.items()))
+        columns = "side, before_ns, after_ns, slowest_before_ns, slowest_after_ns, change_pct, doubts"
+        found = lake.compare_sides("even", "one", "both").sides.select(columns).order("side").fetchall()
+    # Steps wait for the slower device: 120 us, where the mean of both is 110.
+    doubt = "a step on its slowest device changes by +20.0 %, from 0.100 to 0.120 ms"
+    assert found == [
+        ("both", 100_000, 120_000, 100_000, 120_000, 20, None),
+        ("one", 100_000, 110_000, 100_000, 120_000, 10, doubt),
+    ]
