@@ -67,9 +67,10 @@ FROM summed;
 -- step: the mean over the steps, devices and runs of a side.
 --
 -- Noise is the spread between the runs of a side or, if it has one run, between blocks of its
--- steps. One run beside several varies at least as they do among themselves. The interval is Student's, by Welch, over all terms of a level together: in at most 5 of
--- 100 comparisons without a change is any term of a level called slower or faster. If a run lacks
--- ranks that the other side has, the noise is unknown, see comparisons.doubts.
+-- steps. One run beside several varies at least as they do among themselves. The interval is
+-- Student's, by Welch, over all terms of a level together: in at most 5 of 100 comparisons without
+-- a change is any term of a level called slower or faster. If a run lacks ranks that the other side
+-- has, the noise is unknown, see comparisons.doubts.
 --
 -- stored: in memory
 --
