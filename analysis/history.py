@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE")
 
+#: Standard deviations from which a point of a level is an outlier, and how many of its median absolute deviations one
+#: is, for normal noise.
+_FAR, _DEVIATION = 5, 1.4826
+
 
 @dataclass(frozen=True)
 class History:
@@ -34,10 +38,11 @@ class History:
             (median of the runs up to the next shift), and for a level's first run shift_pct with its 95 % interval,
             shift_low_pct and shift_high_pct, and verdict.
         shifts: the shifts, as indexes into these rows.
-        verdicts: a sentence for each, or why none can be determined.
+        verdicts: a sentence for each, or why none can be determined; and one for outliers beside shifts.
         pairs: for each shift the last run before and the first run after it.
         sides: for each shift the words that select these two as sides of a comparison; empty if no word does.
-        levels: for each shift the traces of the level before and of the level after, as sides of a comparison.
+        levels: for each shift the traces of the level before and of the level after, as sides of a comparison; without
+            outliers, which change a mean, and not the medians that a shift is between.
         metric: the metric.
         unit: its unit; empty for a column of a relation.
         doubts: why the points may not belong to one program, as text.
@@ -91,14 +96,16 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
     found = tuple(shifts.find([row["value"] for row in rows]))
     _add_levels(rows, found, words)
     points = _points(store, by)
+    starts = [0, *(one.start for one in found), len(rows)]
+    outliers = {row["run"] for begin, end in pairwise(starts) for row in _outliers(rows[begin:end])} if found else set()
     pairs = tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found)
     return History(
         rows=_relation(store, rows),
         shifts=found,
-        verdicts=_verdicts(rows, found, unit),
+        verdicts=(*_verdicts(rows, found, unit), *_left_out(rows, outliers)),
         pairs=pairs,
         sides=tuple((_side(store, by, points, before), _side(store, by, points, after)) for before, after in pairs),
-        levels=tuple(_levels(points, ids, [row["run"] for row in rows], found)),
+        levels=tuple(_levels(points, ids, [row["run"] for row in rows], found, outliers)),
         metric=metric,
         unit=unit,
         doubts=_doubts(store, by, measured, ids),
@@ -155,6 +162,21 @@ def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple
             }
 
 
+def _outliers(level: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a level that are far from its median; none of a level too short to show its spread."""
+    if len(level) < shifts.FEWEST:
+        return []
+    middle = median(row["value"] for row in level)
+    spread = _DEVIATION * median(abs(row["value"] - middle) for row in level)
+    return [row for row in level if abs(row["value"] - middle) > _FAR * spread > 0]
+
+
+def _left_out(rows: Sequence[dict[str, Any]], outliers: Set[str]) -> Iterator[str]:
+    named = ", ".join(row["run"] for row in rows if row["run"] in outliers)
+    if named:
+        yield f"far from their level, left out where levels are compared: {named}."
+
+
 def _points(store: Store, by: str) -> dict[str, str]:
     """Return the point of each trace; a trace without the attribute is a point of its own."""
     labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
@@ -175,14 +197,24 @@ def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:
 
 
 def _levels(
-    points: Mapping[str, str], ids: Sequence[str] | None, runs: Sequence[str], found: Sequence[Shift]
+    points: Mapping[str, str],
+    ids: Sequence[str] | None,
+    runs: Sequence[str],
+    found: Sequence[Shift],
+    outliers: Set[str],
 ) -> Iterator[tuple[Side, Side]]:
     """Yield for each shift the traces of the levels before and after it."""
     starts = [0, *(one.start for one in found), len(runs)]
     sides = [
         Side(
             runs[begin] if end - begin == 1 else f"{runs[begin]} to {runs[end - 1]}",
-            tuple(sorted(one for one, run in points.items() if run in runs[begin:end] and (not ids or one in ids))),
+            tuple(
+                sorted(
+                    one
+                    for one, run in points.items()
+                    if run in runs[begin:end] and run not in outliers and (not ids or one in ids)
+                )
+            ),
         )
         for begin, end in pairwise(starts)
     ]

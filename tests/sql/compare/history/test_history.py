@@ -7,10 +7,12 @@ import sys
 import pytest
 
 import tracelake
+from tracelake.analysis import sides
 from tracelake.engine.errors import UsageError
 from tracelake.synthetic.ranks import RECORDED_NS, Rank, write_ranks
 
 from ....lakes import ingest_at_once
+from ....launching import Trace
 
 DAY_NS = 86_400 * 10**9
 #: Ranks of each night; from the 21st on computing takes 4 % longer.
@@ -181,3 +183,26 @@ def test_without_ruptures_a_history_says_what_to_install(lake, monkeypatch):
     monkeypatch.setitem(sys.modules, "ruptures", None)
     with pytest.raises(UsageError, match=r"pip install 'tracelake\[history\]'"):
         lake.history("step_ms")
+
+
+def test_a_night_far_from_its_level_is_named_and_not_in_the_comparison_of_levels(tmp_path):
+    # Ten nights of 199 to 201 µs, one of 300 among them, then ten of 206: 3 % slower.
+    durations = [199, 200, 201, 200, 300, 199, 201, 200, 199, 201, *[206, 207, 205] * 3, 206]
+    with tracelake.open(tmp_path / "lake") as lake:
+        files = {}
+        for night, dur in enumerate(durations, 1):
+            # Each night has its own step numbers: equal files are one trace.
+            trace = Trace().mark(f"ProfilerStep#{3 * night}", 0, 900).run(100, dur, 1)
+            trace.mark(f"ProfilerStep#{3 * night + 1}", 1000, 900).run(1100, dur, 1001)
+            trace.mark(f"ProfilerStep#{3 * night + 2}", 2000, 900).run(2100, dur, 2001)
+            files[trace.write(tmp_path / f"night-{night:02}.json")] = {"run": f"night-{night:02}"}
+        ingest_at_once(lake, files)
+        answer = lake.history("step_ms")
+        sentence, left_out = answer.verdicts
+        [(before, after)] = answer.levels
+        compared = sides.compare(lake.store, [before, after]).sides
+        [(before_ns, after_ns)] = compared.select("before_ns, after_ns").fetchall()
+    assert sentence.startswith("slower from night-11 on: from 0.2 to 0.206 ms (+3.0 %")
+    assert left_out == "far from their level, left out where levels are compared: night-05."
+    # The mean of nine nights; with the tenth it is 210, and the shift would be to less.
+    assert (before_ns, after_ns) == (200_000, 206_000)
