@@ -21,7 +21,8 @@
 -- xla_flop        DOUBLE   FLOP of all of them by XLA: flops of the profiler
 -- xla_bytes       DOUBLE   bytes read and written by XLA: bytes_accessed of the profiler
 -- xla_tflops      DOUBLE   xla_flop over sum_us, TFLOP/s
--- xla_gbps        DOUBLE   xla_bytes over sum_us, GB/s
+-- xla_gbps        DOUBLE   xla_bytes over sum_us, GB/s; NULL if it only begins or ends a transfer,
+--                          which takes another time
 -- flop            DOUBLE   FLOP that kernel_roofline counts
 -- flop_source     VARCHAR  source of these, see kernel_roofline
 -- bytes           DOUBLE   bytes that kernel_roofline counts
@@ -88,11 +89,11 @@ summed AS (
 SELECT
     summed.trace_id, summed.rank, summed.device, program_number,
     coalesce(summed.program, hlo_modules.program) AS program, hlo_op, hlo_category,
-    category, kernel_count, sum_us,
+    summed.category, kernel_count, sum_us,
     100 * sum_us / sum(sum_us) OVER same_device AS busy_pct,
     xla_flop, xla_bytes,
     xla_flop / nullif(sum_us, 0) / 1e6 AS xla_tflops,
-    xla_bytes / nullif(sum_us, 0) / 1e3 AS xla_gbps,
+    CASE WHEN is_async IS NOT TRUE THEN xla_bytes / nullif(sum_us, 0) / 1e3 END AS xla_gbps,
     flop, flop_source, bytes,
     flop / nullif(bytes, 0) AS intensity,
     flop / nullif(sum_us, 0) / 1e6 AS tflops,
@@ -106,4 +107,5 @@ LEFT JOIN (
     FROM hlo_modules
     GROUP BY trace_id, program_number
 ) AS hlo_modules USING (trace_id, program_number)
+LEFT JOIN hlo_categories USING (hlo_category)
 WINDOW same_device AS (PARTITION BY summed.trace_id, summed.device);

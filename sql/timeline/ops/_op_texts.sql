@@ -258,7 +258,8 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- xla_model_flop  BIGINT   operations as XLA counts them; a 0 for a custom call or a matrix product
 --                          counts as unknown
 -- shape_flop      BIGINT   operations of the matrix product or convolution by its shapes
--- bytes_accessed  BIGINT   bytes read and written as XLA counts them
+-- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or ends a
+--                          transfer (is_async of hlo_categories)
 -- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _op_texts AS
@@ -285,7 +286,8 @@ SELECT
         ELSE t.xla_model_flop
     END AS xla_model_flop,
     _hlo_products.flop AS shape_flop,
-    t.bytes AS bytes_accessed, t.raw_bytes, t.source
+    CASE WHEN hlo_categories.is_async IS NOT TRUE THEN t.bytes END AS bytes_accessed, t.raw_bytes,
+    t.source
 FROM _xla_texts AS t
 JOIN _op_classes AS named ON named.name = t.name
 LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
