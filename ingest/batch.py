@@ -49,7 +49,7 @@ _NOT_TRACES = re.compile(
     r"(((generation|tokenizer|(pre)?processor|adapter|ds|deepspeed|zero|accelerate)_)?config|server_args|metadata"
     r"|tokenizer|special_tokens_map|added_tokens|vocab|(pytorch_)?model(\.safetensors|\.bin)\.index|trainer_state"
     r"|(all|train|eval|predict)_results|execution_details|profiler_(info|metadata)(_\d+)?"
-    r"|cluster_communication(_matrix)?|communication_group|.+\.(memory_profile|overview_page|op_profile|kernel_stats"
+    r"|cluster_communication_matrix|communication_group|.+\.(memory_profile|overview_page|op_profile|kernel_stats"
     r"|memory_viewer|pod_viewer|roofline_model|hlo_stats|framework_op_stats|input_pipeline_analyzer))\.json(\.gz|\.zst)?"
 )
 

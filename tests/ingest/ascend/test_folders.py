@@ -223,6 +223,20 @@ def test_companions_can_be_read_alone(tmp_path, name, kind, events):
     assert lake.sql("SELECT DISTINCT lane, name FROM events").fetchall() == [("meta", kind)]
 
 
+def test_the_tables_of_all_ranks_are_read_from_their_folder_as_they_are_alone(tmp_path):
+    """The analysis of a cluster writes both into one folder, and the matrix of links beside them."""
+    folder = tmp_path / "cluster_analysis_output"
+    folder.mkdir()
+    for name in ("cluster_step_trace_time.csv", "cluster_communication.json"):
+        (folder / name).write_bytes(data_file(f"ascend/{name}").read_bytes())
+    (folder / "cluster_communication_matrix.json").write_text("{}")
+    lake = Lake(tmp_path / "lake")
+    assert [(one.trace, one.events) for one in ingest_into(lake, folder)] == [
+        ("cluster_communication", 4), ("cluster_step_trace_time", 9),
+    ]  # fmt: skip
+    assert lake.rows("SELECT count(*) FROM communication_ops") == [(4,)]
+
+
 SUMMARY = "Name,Type,Start Time(us),Duration(us)\nAdd1,Add,{},2\n"
 CAPTURE = "PROF_000001_20260101120000000_ABCDEF"
 
