@@ -93,7 +93,8 @@ def _map(steps: Sequence[Row], ranks: Sequence[Row]) -> Section:
     if not rows:
         return Section("map", "Rank and step", "No rank of the run has a device operation.")
     cells = [
-        {"rank": row["label"], "step": row["step"], "waited_ms": row["waited_for_us"] / 1e3,
+        {"rank": row["label"], "step": row["step"],
+         "waited_ms": row["waited_for_us"] and row["waited_for_us"] / 1e3,
          "cause": row["cause"] if row["waited_for_us"] else None, "step_ms": row["step_us"] and row["step_us"] / 1e3,
          "compute_ms": row["compute_us"] / 1e3}
         for row in rows
@@ -117,7 +118,7 @@ def _map(steps: Sequence[Row], ranks: Sequence[Row]) -> Section:
         see += f" The {len(kept)} of {len(ranks)} ranks that are waited for most are shown."
     if len({row["step"] for row in rows}) == _STEPS:
         see += f" The first {_STEPS} steps are shown."
-    longest = sorted(rows, key=lambda row: (-row["waited_for_us"], row["place"], row["step"]))[:_ROWS]
+    longest = sorted(rows, key=lambda row: (-(row["waited_for_us"] or 0), row["place"], row["step"]))[:_ROWS]
     fold = Fold(table(longest, _OF_STEP, "Ranks and steps, what is waited for most first"), "rank_steps")
     return Section("map", "Rank and step", see, tuple(drawn), folds=(fold,))
 

@@ -3,8 +3,8 @@
 --
 -- `FROM _judged_ranks(counted)` with a relation, or a CTE of the query, of one row per device and
 -- step, with the columns run, trace_id, rank, device, calls, compared_ranks, is_waited_for and
--- own_behind_us of rank_steps. Captures of a rank that are too short to be judged by the number of
--- steps are judged as one.
+-- own_behind_us of rank_steps. Steps whose waits are unknown do not count. Captures of a rank that
+-- are too short to be judged by the number of steps are judged as one.
 --
 -- If all ranks are equal, each is waited for longest in one of n steps, and is so in k of m steps
 -- with a probability of the binomial tail. Where even m of m steps leave more than 5 % for any of
@@ -29,6 +29,7 @@ WITH captures AS (
             ELSE CAST(any_value(rank) AS VARCHAR)
         END AS member
     FROM query_table(counted)
+    WHERE own_behind_us IS NOT NULL
     GROUP BY trace_id, device
     HAVING sum(calls) > 0 AND max(compared_ranks) > 1
 ),
@@ -39,6 +40,7 @@ samples AS (
         favg(own_behind_us) AS behind_us, stddev_samp(own_behind_us) / sqrt(count(*)) AS error_us
     FROM query_table(counted)
     JOIN captures USING (trace_id, device)
+    WHERE own_behind_us IS NOT NULL
     GROUP BY captures.run, captures.member, captures.device
 ),
 compared AS (

@@ -3,7 +3,8 @@
 --
 -- A collective belongs to the step of its device in which it began. A trace without steps is one
 -- step, its whole window. A rank that comes late to a collective because one before, of another
--- group, kept it is not what the others wait for: that is for whom the one before waited.
+-- group, kept it is not what the others wait for: that is for whom the one before waited. If a step
+-- has collectives, and none of them can be compared, its waits are unknown.
 --
 -- key: trace_id, device, step_id
 --
@@ -21,24 +22,26 @@
 -- calls                      BIGINT   collectives in it that the lake has from other devices too,
 --                                     on clocks that can be compared
 -- waiting_us                 DOUBLE   sum of its waits in them for the last, as far as no work
---                                     hides them, µs
+--                                     hides them, µs; NULL, like the other waits, if it has
+--                                     collectives and calls is 0
 -- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of the mean
 --                                     such wait of the others, without what an earlier call counts,
---                                     µs; 0 within the clocks' residual
+--                                     µs; 0 within the clocks' residual; NULL if unknown
 -- is_waited_for              BOOLEAN  no other rank that it is compared with has more of it in the
---                                     step
+--                                     step; NULL if unknown
 -- compared_ranks             BIGINT   devices that show the step and whose clocks can be compared,
 --                                     including itself
 -- own_behind_us              DOUBLE   how far it falls behind the mean of the others by itself, the
 --                                     sum over its calls: gap_us, compute_us and link_us of
 --                                     collective_delays, and what of earlier_us no earlier call
 --                                     counts, each times exposed_share, µs; negative if the others
---                                     fall behind
+--                                     fall behind; NULL if unknown
 -- cause                      VARCHAR  the largest of these sums, named as in rank_waits; NULL if
---                                     waited_for_us is 0
+--                                     waited_for_us is 0 or NULL
 -- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
 -- unresolved_us              DOUBLE   exposed time of its calls that could be waits that the clocks
---                                     do not show: at most clock_residual_us per call, µs
+--                                     do not show: at most clock_residual_us per call, µs; NULL if
+--                                     unknown
 CREATE VIEW rank_steps AS
 WITH spans AS (
     SELECT
@@ -88,16 +91,17 @@ clocks AS (
 SELECT
     coalesce(traces.run, spans.trace_id) AS run, spans.trace_id, spans.rank, spans.device,
     spans.step_id, step, is_steady, step_us, compute_us, exposed_communication_us, idle_us,
-    CAST(coalesce(calls, 0) AS BIGINT) AS calls, coalesce(waiting_us, 0) AS waiting_us,
-    coalesce(waited_for_us, 0) AS waited_for_us,
-    coalesce(
+    CAST(coalesce(calls, 0) AS BIGINT) AS calls,
+    if(calls = 0, NULL, coalesce(waiting_us, 0)) AS waiting_us,
+    if(calls = 0, NULL, coalesce(waited_for_us, 0)) AS waited_for_us,
+    if(calls = 0, NULL, coalesce(
         waited_for_us > 0 AND waited_for_us = max(waited_for_us) OVER (
             PARTITION BY coalesce(traces.run, spans.trace_id),
                 coalesce(clock_trace_id, spans.trace_id), step
         ), FALSE
-    ) AS is_waited_for,
-    coalesce(own_behind_us, 0) AS own_behind_us, cause, clock_residual_us,
-    coalesce(unresolved_us, 0) AS unresolved_us,
+    )) AS is_waited_for,
+    if(calls = 0, NULL, coalesce(own_behind_us, 0)) AS own_behind_us, cause, clock_residual_us,
+    if(calls = 0, NULL, coalesce(unresolved_us, 0)) AS unresolved_us,
     count(*) OVER (
         PARTITION BY coalesce(traces.run, spans.trace_id),
             coalesce(clock_trace_id, spans.trace_id), step

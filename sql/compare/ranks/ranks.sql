@@ -1,6 +1,6 @@
 -- One row per rank of a run: what its device does in a step, how long it waits for others, and how
 -- often others wait for it, and why. Means are over its steady steps, or over all steps if none is
--- steady.
+-- steady; those of waits are over the steps whose waits are known.
 --
 -- In every step some rank is last. A rank gets a verdict if the others wait for it for more than a
 -- hundredth of the step, and in more steps than by chance: of 20 runs of equal ranks at most one

@@ -208,3 +208,19 @@ def test_a_rank_that_computes_slowly_has_no_slow_link_where_all_links_jitter(tmp
     ), run="r")  # fmt: skip
     found = lake.rows("SELECT DISTINCT cause FROM rank_steps WHERE rank = 2 AND is_waited_for")
     assert found == [("slow compute",)]
+
+
+def test_waits_in_a_step_are_unknown_where_none_of_its_collectives_has_a_partner(tmp_path):
+    """Rank 0 reduces with one that the lake does not have; rank 1 has no collective, so it waits for nobody."""
+    reduces = nccl("ncclDevKernel_AllReduce_Sum_bf16", 10, 5, "allreduce", 8, 8, size=2, group="dp", ranks="[0, 2]",
+                   Seq=1)  # fmt: skip
+    own = {0: [kineto("gemm", 0, 10, stream=7), reduces], 1: [kineto("gemm", 0, 10, stream=7)]}
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(
+        *(written(tmp_path, f"rank{rank}", events, distributedInfo={"backend": "nccl", "rank": rank, "world_size": 3})
+          for rank, events in own.items()), run="r",
+    )  # fmt: skip
+    columns = "rank, calls, waiting_us, waited_for_us, is_waited_for, own_behind_us, unresolved_us"
+    assert lake.rows(f"SELECT {columns} FROM rank_steps ORDER BY rank") == [
+        (0, 0, None, None, None, None, None), (1, 0, 0, 0, False, 0, 0),
+    ]  # fmt: skip
