@@ -207,7 +207,8 @@ joined AS (
             WHEN w.pair_flop IS NULL THEN w.flop
             WHEN w.is_windowed OR g.is_windowed THEN NULL
             WHEN g.phase = 'decode' THEN g.pairs * w.decode_flop
-            WHEN g.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN g.pairs * w.pair_flop
+            WHEN g.phase IS DISTINCT FROM 'mixed' OR w.decode_flop = w.pair_flop
+                THEN g.pairs * w.pair_flop
         END AS op_flop,
         CASE
             WHEN w.pair_flop IS NULL THEN w.bytes

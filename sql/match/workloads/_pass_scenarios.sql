@@ -15,8 +15,9 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- study             VARCHAR   passes
 -- formulas          VARCHAR   physical
 -- model             VARCHAR   model
--- phase             VARCHAR   prefill or decode; the forward pass of a training step is a prefill,
---                             and its backward kernels are in no layer
+-- phase             VARCHAR   prefill or decode; whole sequences of an unknown phase are computed
+--                             as a prefill, and so is the forward pass of a training step, whose
+--                             backward kernels are in no layer
 -- batch             BIGINT    sequences of a replica
 -- seq_len           BIGINT    new tokens of each
 -- kv_len            BIGINT    cached tokens of each
@@ -54,7 +55,7 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 CREATE VIEW _pass_scenarios AS
 WITH loads AS (
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, p.phase, m.model,
+        p.trace_id, p.rank, p.device, p.pass_id, p.phase, f.direction, m.model,
         coalesce(p.requests, 1) AS batch, p.new_tokens,
         coalesce(p.cached_tokens, 0) AS cached_tokens, p.logit_rows, p.pairs,
         CAST(coalesce(t.tp, 1) AS BIGINT) AS tp, CAST(coalesce(t.ep, 1) AS BIGINT) AS ep,
@@ -63,6 +64,8 @@ WITH loads AS (
     FROM pass_workloads AS p
     JOIN _trace_models AS m ON m.trace_id = p.trace_id
     JOIN traces AS t ON t.trace_id = p.trace_id
+    JOIN passes AS f
+        ON f.trace_id = p.trace_id AND f.device = p.device AND f.pass_id = p.pass_id
     WHERE p.new_tokens > 0
 )
 SELECT
@@ -93,5 +96,5 @@ SELECT
     CAST(0 AS BIGINT) AS mtp_layers, CAST(NULL AS BIGINT) AS top_k,
     CAST(1 AS DOUBLE) AS hidden_scale, CAST(1 AS DOUBLE) AS kv_rank_scale,
     CAST(1 AS DOUBLE) AS expert_imbalance, trace_id, rank, device, pass_id,
-    coalesce(phase = 'training', FALSE) AS is_trained
+    coalesce(phase = 'training' AND direction IS NULL, FALSE) AS is_trained
 FROM loads;

@@ -1,7 +1,7 @@
 -- One row per device operation whose own event has its work: XLA operations have FLOP and bytes,
--- copies and fills the bytes that they copy or fill. An XLA operation that begins or ends a transfer
--- beside the operations (copy-start, copy-done) has no bytes: XLA gives them to both, and the
--- transfer takes another time than either.
+-- copies and fills the bytes that they copy or fill. An XLA operation that begins or ends a
+-- transfer beside the operations (copy-start, copy-done) has no bytes: XLA gives them to both, and
+-- the transfer takes another time than either.
 --
 -- A copy within a device both reads and writes them; between host and device, device memory moves
 -- them once, as with a fill.

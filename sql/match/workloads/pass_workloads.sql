@@ -3,7 +3,7 @@
 -- They come from the annotation of the serving engine around the launch of the pass's first kernel,
 -- else from the shapes of its attention, else from the rows of the products that give its stage
 -- (see passes). If a pass's source has only some of these, the rest is NULL. Backward passes have
--- no row.
+-- no row. Whole sequences in a model that never decodes show no phase: it may be an encoder.
 --
 -- stored: per trace
 --
@@ -27,8 +27,8 @@ CREATE VIEW pass_workloads AS
 WITH launches AS (
     -- The first kernel of a layer and the moment when the host launched it.
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, p.direction, p.stage, p.tokens, p.requests,
-        p.start_ns, min(k.launch_ns) AS launch_ns
+        p.trace_id, p.rank, p.device, p.pass_id, p.series, p.direction, p.stage, p.tokens,
+        p.requests, p.start_ns, min(k.launch_ns) AS launch_ns
     FROM passes AS p
     LEFT JOIN kernels AS k
         ON k.trace_id = p.trace_id AND k.device = p.device
@@ -118,12 +118,10 @@ joined AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id,
         CASE
-            -- What a step's separate forward pass runs is a prefill.
-            WHEN l.direction IS NOT NULL THEN 'prefill'
-            WHEN d.is_differentiated THEN 'training'
+            WHEN l.direction IS NOT NULL OR d.is_differentiated THEN 'training'
             WHEN l.stage IS NOT NULL THEN l.stage
             WHEN shape.is_decode THEN 'decode'
-            WHEN shape IS NOT NULL THEN 'prefill'
+            WHEN shape IS NOT NULL AND bool_or(shape.is_decode) OVER of_model THEN 'prefill'
         END AS phase,
         note, shape, l.tokens, l.requests, heads.logit_rows
     FROM launches AS l
@@ -139,6 +137,7 @@ joined AS (
     LEFT JOIN differentiated_passes AS d
         ON d.trace_id = l.trace_id AND d.device = l.device
         AND d.pass_id = l.pass_id
+    WINDOW of_model AS (PARTITION BY l.trace_id, l.device, l.series)
 )
 SELECT
     trace_id, rank, device, pass_id, phase,

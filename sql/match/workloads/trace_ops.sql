@@ -118,7 +118,7 @@ joined AS (
         p.pairs, p.pairs_full,
         CASE
             WHEN p.phase = 'decode' THEN w.decode_flop
-            WHEN p.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN w.pair_flop
+            WHEN p.phase IS DISTINCT FROM 'mixed' OR w.decode_flop = w.pair_flop THEN w.pair_flop
         END AS pair_flop
     FROM counted_operators AS l
     JOIN traces AS t ON t.trace_id = l.trace_id

@@ -90,8 +90,13 @@ def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
         # The shapes of attention: 16 sequences of 559; the capture begins inside of the first pass.
         ("hf_qwen1.5-0.5b_h100", [
             (None, None, None, None, None, None, None, None),
-            ("prefill", 16, 8944, 0, 16 * 559 * 560 // 2, 16 * 559**2, 16, "shapes"),
+            # Nothing in the trace decodes: whole sequences may as well be an encoder's.
+            (None, 16, 8944, 0, 16 * 559 * 560 // 2, 16 * 559**2, 16, "shapes"),
         ]),
+        # An encoder of images: 4 of 14 x 14 patches and a token for the class; each sees all.
+        ("hf_vit-nsfw_h100", [(None, 4, 788, 0, 4 * 197**2, 4 * 197**2, 4, "shapes")]),
+        # The forward pass of a step whose backward pass is a pass of its own.
+        ("deepseek-v3_train_h800", [("training", None, None, None, None, None, None, None)]),
     ],
 )  # fmt: skip
 def test_real_passes(real_lake, name, expected):
