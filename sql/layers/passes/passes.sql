@@ -118,7 +118,10 @@ FROM compared;
 -- busy_us         DOUBLE   time with at least one kernel of a layer running
 -- avg_layer_us    DOUBLE   span per layer
 -- first_layer_us  DOUBLE   wall time of layer 0
--- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
+-- note            VARCHAR  partial: not complete; single-pass: no other to compare with; steady:
+--                          span within 5 % of the pass before it, if there is one, and of the
+--                          median; cold: the first of the others; growing: more than 5 % longer
+--                          than the pass before it; NULL: none of these
 -- reference_note  VARCHAR  judgement by layer 0 alone, for comparison: cold-start, growing with the
 --                          factor, steady-state; NULL: none of these
 -- chosen          BOOLEAN  the pass to look at, one per device, series, direction and
@@ -142,8 +145,8 @@ SELECT
     CASE
         WHEN NOT complete THEN 'partial'
         WHEN peers = 1 THEN 'single-pass'
+        WHEN is_steady OR ordinal = 0 AND deviation <= 0.05 THEN 'steady'
         WHEN ordinal = 0 THEN 'cold'
-        WHEN is_steady THEN 'steady'
         WHEN growth > 1.05 THEN 'growing'
     END AS note,
     CASE

@@ -232,7 +232,7 @@ def test_each_model_of_a_trace_has_passes_of_its_own(lake):
     assert passes(lake, "pipeline") == [
         (0, "Encoder_0", 3, 3, True, "single-pass", True, False),
         (1, "Encoder_1", 5, 5, True, "single-pass", True, False),
-        (2, "Transformer_0", 6, 6, True, "cold", False, True),
+        (2, "Transformer_0", 6, 6, True, "steady", False, True),
         (3, "Transformer_0", 6, 6, True, "steady", True, True),
         (4, "Transformer_0", 6, 6, True, "steady", False, True),
         (5, "Decoder_0", 4, 4, True, "single-pass", True, False),
