@@ -112,6 +112,27 @@ def test_a_gate_passes_on_evidence_alone(lake):
     assert {pair: found[pair] for pair in expected} == expected
 
 
+def test_no_measure_passes_where_the_gate_cannot_judge(lake):
+    def verdicts(before, after):
+        ids = [lake.locate(before), lake.locate(after)]
+        return {verdict for (verdict,) in lake.rows("SELECT verdict FROM gated_changes($1, $2)", ids)}
+
+    # One step cannot rule a regression out, but can show one; of different work it cannot do either.
+    assert verdicts("one", "one the same") == {"unknown"}
+    assert "fail" in verdicts("one", "one slower")
+    assert "pass" not in verdicts("one", "one slower")
+    assert verdicts("before", "batch") == verdicts("batch", "before") == {"unknown"}
+    assert verdicts("before", "same") == {"pass"}
+
+
+def test_a_measure_says_in_which_unit_it_is(lake):
+    units = "SELECT DISTINCT metric, unit, change_unit FROM gated_changes($1, $2) WHERE part IS NULL ORDER BY metric"
+    assert lake.rows(units, [lake.locate("before"), lake.locate("slower")]) == [
+        ("communication_share", "%", "points"), ("compute_median", "µs", "%"), ("idle_share", "%", "points"),
+        ("step_median", "µs", "%"), ("step_p90", "µs", "%"),
+    ]  # fmt: skip
+
+
 def test_a_regression_of_what_runs_after_the_host_is_seen_with_its_figures(lake):
     ids = [lake.locate("before"), lake.locate("slower")]
     columns = "metric, part, before, after, round(change, 3), verdict"
