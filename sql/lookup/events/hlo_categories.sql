@@ -8,8 +8,8 @@
 -- collective    VARCHAR  which collective, NULL for others
 -- category      VARCHAR  kernel category, NULL if the name decides
 -- kind          VARCHAR  compute, communication or memory
--- is_async      BOOLEAN  begins or ends what runs beside the operations: its time is not that of the
---                        transfer, and the bytes that XLA gives it count the same transfer again
+-- is_async      BOOLEAN  begins or ends what runs beside the operations: its time is not that of
+--                        the transfer, and its bytes by XLA count the same transfer again
 -- comment       VARCHAR  what it is
 CREATE TABLE hlo_categories (
     hlo_category VARCHAR PRIMARY KEY,

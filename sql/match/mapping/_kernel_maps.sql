@@ -177,6 +177,15 @@ joined AS (
         END AS layer_kind,
         u.rule AS unit_rule, coalesce(u.part, 1) AS part, coalesce(u.parts, 1) AS parts,
         CASE
+            WHEN w.category = 'memcpy' AND (
+                contains(w.display_name, 'HtoD') OR contains(w.display_name, 'H2D')
+                OR contains(w.display_name, 'HostToDevice') OR starts_with(w.display_name, 'infeed')
+            ) THEN 'copy HtoD'
+            WHEN w.category = 'memcpy' AND (
+                contains(w.display_name, 'DtoH') OR contains(w.display_name, 'D2H')
+                OR contains(w.display_name, 'DeviceToHost')
+                OR starts_with(w.display_name, 'outfeed')
+            ) THEN 'copy DtoH'
             WHEN w.role = 'overhead' THEN w.category_op
             WHEN u.unit IS NOT NULL THEN u.unit
             WHEN w.is_worker AND w.family IN ('sdpa', 'attention') THEN 'attention'

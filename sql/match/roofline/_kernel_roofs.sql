@@ -12,7 +12,12 @@ WITH priced AS (
 ),
 timed AS (
     SELECT
-        *, flop / (peak_tflops * 1e6) AS compute_us, bytes / (hbm_gbps * 1e3) AS memory_us,
+        *, flop / (peak_tflops * 1e6) AS compute_us,
+        -- The link to the host is the limit there, and its bandwidth is unknown.
+        CASE
+            WHEN coalesce(unit, '') NOT IN ('copy HtoD', 'copy DtoH')
+                THEN bytes / (hbm_gbps * 1e3)
+        END AS memory_us,
         CASE
             WHEN group_flop / peak_tflops IS NOT NULL AND hbm_gbps IS NOT NULL
                 THEN greatest(group_flop / (peak_tflops * 1e6), group_bytes / (hbm_gbps * 1e3))
@@ -54,7 +59,8 @@ FROM rated;
 -- display_name     VARCHAR  its name, shortened
 -- category         VARCHAR  its category
 -- map_rule         VARCHAR  how its operator is known, see map_rules
--- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
+-- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
+--                           from and to the host are copy HtoD and copy DtoH
 -- trace_op         VARCHAR  framework operator
 -- batch            BIGINT   products side by side
 -- m                BIGINT   rows of a product's result, or queries
@@ -77,7 +83,8 @@ FROM rated;
 -- mfu              DOUBLE   tflops over the peak, a fraction
 -- mbu              DOUBLE   gbps over the bandwidth, a fraction
 -- compute_us       DOUBLE   minimum time for the FLOP, µs
--- memory_us        DOUBLE   minimum time for the bytes, µs
+-- memory_us        DOUBLE   minimum time for the bytes, µs; NULL for a copy from or to the host,
+--                           whose limit is their link
 -- roof_us          DOUBLE   the longer of both, µs; NULL if the peak or the bandwidth is unknown
 -- gap_us           DOUBLE   duration less that, µs
 -- roofline_eff     DOUBLE   roof_us over the duration, a fraction

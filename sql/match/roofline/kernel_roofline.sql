@@ -19,7 +19,8 @@
 -- display_name     VARCHAR  its name, shortened
 -- category         VARCHAR  its category
 -- map_rule         VARCHAR  how its operator was found, see map_rules
--- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
+-- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
+--                           from and to the host are copy HtoD and copy DtoH
 -- trace_op         VARCHAR  framework operator
 -- batch            BIGINT   products side by side
 -- m                BIGINT   rows of a product's result, or queries
@@ -42,7 +43,8 @@
 -- mfu              DOUBLE   tflops over the peak, a fraction
 -- mbu              DOUBLE   gbps over the bandwidth, a fraction
 -- compute_us       DOUBLE   minimum time for the FLOP, µs
--- memory_us        DOUBLE   minimum time for the bytes, µs
+-- memory_us        DOUBLE   minimum time for the bytes, µs; NULL for a copy from or to the host,
+--                           whose limit is their link
 -- roof_us          DOUBLE   the longer of both, µs
 -- gap_us           DOUBLE   duration minus roof_us, µs
 -- roofline_eff     DOUBLE   roof_us over the duration, a fraction

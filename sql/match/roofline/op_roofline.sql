@@ -9,7 +9,8 @@
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown
 -- device           INTEGER  device
--- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
+-- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
+--                           from and to the host are copy HtoD and copy DtoH, and have no roof
 -- trace_op         VARCHAR  framework operator
 -- map_rule         VARCHAR  how the operator was found, see map_rules
 -- batch            BIGINT   products side by side

@@ -103,8 +103,8 @@ SELECT trace_id, kernel_id, flop FROM own;
 --                          convolution or an attention: the kernel's own in a table of Ascend
 --                          kernels, else its operator's; NULL if all are unknown
 -- flop_source     VARCHAR  their source: model_flops, shapes or none
--- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or ends a
---                          transfer (is_async of hlo_categories)
+-- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or
+--                          ends a transfer (is_async of hlo_categories)
 -- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _device_ops AS

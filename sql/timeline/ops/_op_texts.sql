@@ -258,8 +258,8 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- xla_model_flop  BIGINT   operations as XLA counts them; a 0 for a custom call or a matrix product
 --                          counts as unknown
 -- shape_flop      BIGINT   operations of the matrix product or convolution by its shapes
--- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or ends a
---                          transfer (is_async of hlo_categories)
+-- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or
+--                          ends a transfer (is_async of hlo_categories)
 -- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _op_texts AS

@@ -251,6 +251,14 @@ def test_bytes_are_each_tensor_once(rows, name, moved):
     assert rows(name, "bytes") == [(moved,)]
 
 
+def test_a_copy_from_the_host_has_no_roof_of_the_device_s_memory(rows):
+    # The link between them is the limit, not the 3350 GB/s of the memory, which a copy within the device has.
+    columns = "unit, gbps, roof_us, gap_us, bound"
+    assert rows("upload", columns) == [("copy HtoD", 0.5, None, None, None)]
+    assert rows("copy", columns) == [("copy", 1, pytest.approx(2000 / 3350e3), pytest.approx(2 - 2000 / 3350e3),
+                                      "memory")]  # fmt: skip
+
+
 def test_what_sums_up_a_split_product_is_held_against_its_peak(rows):
     # 2 x 1024^3 FLOP in 10 us are 215 TFLOP/s: more than the 67 of FP32, less than the 495 of TF32.
     found = rows("tf32 split", "dtype, peak_tflops, flag_over_100")
