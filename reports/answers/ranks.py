@@ -25,7 +25,7 @@ _OF_RANK = ("label", "verdict", "steps", "step_ms", "compute_ms", "exposed_commu
 _OF_CLOCK = ("label", "clock_offset_us", "clock_residual_us", "calls")
 _OF_STEP = ("label", "step", "is_steady", "step_us", "compute_us", "exposed_communication_us", "idle_us", "waiting_us",
             "waited_for_us", "cause")  # fmt: skip
-_OF_CALL = ("label", "kind", "step_id", "waited_us", "behind_us", "cause", "gap_us", "compute_us", "link_us",
+_OF_CALL = ("label", "kind", "step_id", "others_waited_us", "behind_us", "cause", "gap_us", "compute_us", "link_us",
             "earlier_us", "clock_residual_us", "call")  # fmt: skip
 _OF_STRAGGLER = ("label", "calls", "last_calls", "last_pct", "expected_pct", "is_often_last", "mean_late_us",
                  "caused_us", "waiting_us")  # fmt: skip
@@ -44,7 +44,7 @@ def page(store: Store, answer: Ranks) -> Page:
         f"QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} ORDER BY place, step, step_id",
     )
     waits = named("_labelled_causes", "ORDER BY waited_ms DESC, place, cause")
-    late = named("_labelled('rank_waits')", f"AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}")
+    late = named("_labelled('rank_waits')", f"AND cause IS NOT NULL ORDER BY others_waited_us DESC, call LIMIT {_ROWS}")
     often = named("_labelled('stragglers')", f"ORDER BY caused_us DESC, place LIMIT {_ROWS}")
     return Page(
         title=f"Ranks of {answer.run}", subtitle=f"Ranks of a run, {words.made()}", opening=_opening(answer, ranks),

@@ -168,7 +168,8 @@ COLUMNS = {
         """,
     "rank_waits": """
         SELECT
-            step_id AS step, kind, rank, device, round(waited_us, 3) AS waited_us, round(behind_us, 3) AS behind_us,
+            step_id AS step, kind, rank, device, round(others_waited_us, 3) AS others_waited_us,
+            round(behind_us, 3) AS behind_us,
             round(gap_us, 3) + 0 AS gap_us, round(compute_us, 3) + 0 AS compute_us, round(link_us, 3) + 0 AS link_us,
             round(earlier_us, 3) + 0 AS earlier_us, cause
         FROM rows

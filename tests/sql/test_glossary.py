@@ -42,8 +42,11 @@ def test_no_name_has_a_part_that_ours_have_another_word_for(part):
 
 def test_a_name_is_of_one_thing():
     """Operations that wait, a rank that waits for others, and others that wait for it have a name each."""
-    having = {name: {relation for relation, column in COLUMNS if column == name} for name in ("wait_us", "waited_us")}
-    assert having == {"wait_us": {"time_breakdown", "step_states"}, "waited_us": {"rank_waits"}}
+    names = ("wait_us", "others_waited_us")
+    having = {name: {relation for relation, column in COLUMNS if column == name} for name in names}
+    assert having == {
+        "wait_us": {"time_breakdown", "step_states"}, "others_waited_us": {"collective_delays", "rank_waits"},
+    }  # fmt: skip
     assert ("stragglers", "waiting_us") in COLUMNS
 
 

@@ -6,7 +6,9 @@
 -- cause      VARCHAR  why it was late
 -- waited_ms  DOUBLE   time that the others waited for it, ms
 CREATE VIEW _labelled_causes AS
-SELECT waits.run, labels.label, labels.place, waits.cause, sum(waits.waited_us) / 1000 AS waited_ms
+SELECT
+    waits.run, labels.label, labels.place, waits.cause,
+    sum(waits.others_waited_us) / 1000 AS waited_ms
 FROM rank_waits AS waits
 JOIN _rank_labels AS labels ON labels.trace_id = waits.trace_id AND labels.device = waits.device
 WHERE waits.cause IS NOT NULL

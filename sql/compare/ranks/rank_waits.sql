@@ -19,7 +19,7 @@
 -- collective_id      BIGINT   its part of the call, as in collectives
 -- arrival_ns         BIGINT   its start on the clock of the first rank that it is compared with,
 --                             ns
--- waited_us          DOUBLE   sum of the others' waits, µs
+-- others_waited_us   DOUBLE   sum of the others' waits for it, µs
 -- behind_us          DOUBLE   its start after the mean start of the others, µs
 -- gap_us             DOUBLE   of that, time without computing since the previous collective, µs
 -- compute_us         DOUBLE   of that, computing, µs
@@ -31,7 +31,7 @@
 CREATE VIEW rank_waits AS
 SELECT
     run, call, kind, trace_id, rank, device, step_id, collective_id, arrival_ns,
-    others_waited_us AS waited_us, behind_us, gap_us, compute_us, link_us, earlier_us,
+    others_waited_us, behind_us, gap_us, compute_us, link_us, earlier_us,
     clock_residual_us, cause
 FROM _rank_calls
 WHERE is_last;

@@ -104,6 +104,13 @@ def test_waiting_is_the_time_from_a_rank_s_start_to_the_last_one_s(lake):
     assert all(0.29 < waiting < 0.36 for waiting in found.values())
 
 
+def test_what_a_call_costs_is_the_sum_of_the_waits_of_the_seven_others(lake):
+    [(waited,)] = lake.rows(
+        "SELECT median(others_waited_us) FROM once_rank_waits WHERE run = 'late' AND rank = 2 AND gap_us > 100"
+    )
+    assert 7 * 290 < waited < 7 * 360
+
+
 def test_what_a_step_is_made_of_sums_to_it(lake):
     [(steps, rest)] = lake.rows(
         "SELECT count(*), max(abs(step_us - compute_us - exposed_communication_us - idle_us)) FROM once_rank_steps"
