@@ -6,7 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,8 +99,8 @@ def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
     """Return a row per budget and item: budget, item, value, threshold, noise, unit, verdict, sentence, file.
 
     The verdict is pass, fail, or cannot judge: the query gave no row, no value, no threshold or no noise, or the value
-    is beyond the threshold by no more than the noise. Of a budget that reads comparisons, each side that could not be
-    compared has such a row, with the reason as the sentence.
+    is beyond the threshold by no more than the noise. The sentence of a budget without rows ends with the reason. Of a
+    budget that reads comparisons, each side that could not be compared has such a row, with the reason as the sentence.
 
     Raises:
         InputError: a budget's query, or its result, is invalid.
@@ -172,7 +172,16 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
         # The other lines quote the query that wraps the budget's.
         reason = str(error).partition("\n")[0]
         raise InputError(f"{budget.file}: budget {budget.name}: {reason}") from None
-    return rows if rows.limit(1).fetchall() else store.kept(_with_verdicts(budget, "SELECT NULL AS value", ["value"]))
+    if rows.limit(1).fetchall():
+        return rows
+    unjudged = replace(budget, sentence=f"{budget.sentence} {_why_no_row(store, budget)}")
+    return store.kept(_with_verdicts(unjudged, "SELECT NULL AS value", ["value"]))
+
+
+def _why_no_row(store: Store, budget: Budget) -> str:
+    if _compares(budget) and not store.rows("SELECT 1 FROM _comparison_pairs LIMIT 1"):
+        return "No baseline is set: give one with --baseline SIDE."
+    return "The query gave no row."
 
 
 def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:

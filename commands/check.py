@@ -56,10 +56,15 @@ def check(
         write_answer(_junit(answer.columns, rows), output)
     else:
         render_rows(_for_people(answer) if format_ in ("table", "markdown") else answer, format_, output, limit)
-    verdicts = [dict(zip(answer.columns, row, strict=True))["verdict"] for row in rows]
+    judged = [dict(zip(answer.columns, row, strict=True)) for row in rows]
+    verdicts = [row["verdict"] for row in judged]
     if "cannot judge" in verdicts:
         for (doubt,) in opened.rows("SELECT DISTINCT message FROM _missing_ranks ORDER BY message"):
             say(f"{doubt}: that comparison cannot be judged.")
+    for row in judged:
+        # Where there are no numbers, the sentence has the reason; a narrow terminal has no room for it.
+        if row["verdict"] == "cannot judge" and row["value"] is None:
+            say(f"{row['budget']}: cannot judge: {row['sentence']}")
     say(", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in ("pass", "fail", "cannot judge")) + ".")
     if "fail" in verdicts or ("cannot judge" in verdicts and not allow_unknown):
         raise SystemExit(1)

@@ -145,9 +145,13 @@ def test_what_cannot_be_judged_is_no_pass_unless_allowed(run, tmp_path):
     assert (code, "cannot judge" in out) == (1, True)
     assert "pass: 0, fail: 0, cannot judge: 1." in err
     assert run("check", budgets, "--allow-unknown")[0] == 0
+    assert "nothing: cannot judge: No trace is of no run. The query gave no row." in " ".join(err.split())
     # Without a baseline there is no change.
     budgets.write_text(STEP_TIME)
-    assert run("check", budgets, "--of", "tuesday")[0] == 1
+    code, out, _ = run("check", budgets, "--of", "tuesday", "--format", "json")
+    [row] = json.loads(out)
+    assert (code, row["verdict"]) == (1, "cannot judge")
+    assert row["sentence"].endswith(" No baseline is set: give one with --baseline SIDE.")
 
 
 def test_junit_has_a_suite_per_file_and_a_case_per_row(run, tmp_path):
