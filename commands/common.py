@@ -177,14 +177,14 @@ color_option = click.option(
 )  # fmt: skip
 
 
-def screen(format_: str = "table", output: Path | None = None) -> Screen:
+def screen(format_: str = "table", output: Path | None = None, *, wide: bool = False) -> Screen:
     """Return the properties of the terminal that an answer goes to; a file, or a format other than table, has none."""
     from ..reports.output.screen import PLAIN, screen_of
 
     if output is not None or format_ not in ("table", "compute-flow"):
         return PLAIN
     store = _opened[-1].store if _opened else None
-    return screen_of(store, wide=bool(_given("wide")), colour=_given("color") or "auto")
+    return screen_of(store, wide=wide or bool(_given("wide")), colour=_given("color") or "auto")
 
 
 def listed(value: str | None) -> list[str]:

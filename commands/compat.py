@@ -137,7 +137,14 @@ def _summary(
 
 
 def _mfu(
-    lake: Place | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **words: Any
+    lake: Place | None,
+    _: dict[str, Any],
+    name: str,
+    pass_: str | None,
+    format_: str,
+    output: Path | None,
+    wide: bool,
+    **words: Any,
 ) -> None:
     given = {key: value for key, value in words.items() if value is not None}
     for key in ("phase", "kv_len", "pp", "mla_mode"):

@@ -10,7 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.storage.paths import Place
-from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, open_default, open_lake, write_answer
+from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, open_default, open_lake, screen, write_answer
 from .which_pass import find_pass
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Format of the answer.",
         ),
         click.option("-o", "--output", type=OUTPUT, help="Write to a file."),
+        click.option("--wide", is_flag=True, help="On a terminal, all columns, never cut."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -64,6 +65,7 @@ def mfu(
     pass_: str | None,
     format_: str,
     output: Path | None,
+    wide: bool,
     **options: Any,
 ) -> None:
     """Compute the share of a chip's peak that a model reaches, from measured times or from a trace.
@@ -82,21 +84,27 @@ def mfu(
       tracelake model mfu deepseek-v3 --kv-len 4096 --tp 8 --ep 8 --hardware h20 --kernel-ms '{"mla": 0.1}'
       tracelake model mfu decode
     """
+    from ..reports.mfu import report
+
     given = {key: value for key, value in options.items() if value is not None}
     if _is_trace(name):
-        answer = _of_trace(open_lake(lake, trace=name), name, given, pass_, format_)
+        answer = _of_trace(open_lake(lake, trace=name), name, given, pass_, format_, output, wide)
     else:
         opened = open_default(lake)
         if _names_trace(opened, name):
-            answer = _of_trace(opened, name, given, pass_, format_)
+            answer = _of_trace(opened, name, given, pass_, format_, output, wide)
         elif pass_ is not None:
             raise UsageError("--pass applies to a trace; this is a model.")
         else:
-            answer = opened.mfu(name, format=format_, **given)
+            answer = report.of_model(opened.store, name, format_, screen(format_, output, wide=wide), **given)
     write_answer(answer, output)
 
 
-def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
+def _of_trace(
+    opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str, output: Path | None, wide: bool
+) -> str:
+    from ..reports.mfu import report
+
     if given:
         option = "--" + next(iter(given)).replace("_", "-")
         times = any(key in _TIMES for key in given)
@@ -104,7 +112,8 @@ def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None,
         raise UsageError(f"{option}: {name} is a trace, which has its own work and times.{more}")
     opened.store.focus(opened.locate(name))
     chosen = find_pass(opened, name, pass_)
-    return opened.trace_mfu(name, None if chosen == "all" else chosen, format=format_)
+    pass_id = None if chosen == "all" else chosen
+    return report.of_trace(opened.store, opened.locate(name), pass_id, format_, screen(format_, output, wide=wide))
 
 
 def _names_trace(opened: Lake, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ...analysis.mfu import Workload, measured
 from ...engine.errors import UsageError
 from ...engine.store import Store
+from ..output.screen import PLAIN, Screen
 from . import facts, trace
 from .tables import as_json, as_text, physical
 
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
 FORMATS = ("table", "markdown", "json")
 
 
-def of_model(store: Store, model: str | os.PathLike[str], format: str, **given: Unpack[Workload]) -> str:
+def of_model(
+    store: Store, model: str | os.PathLike[str], format: str, screen: Screen = PLAIN, **given: Unpack[Workload]
+) -> str:
     """Return the modelled cost of a model's forward pass, and how close the measured times are to it.
 
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
         format: table, markdown or json.
+        screen: the terminal that a table goes to.
         given: what was measured.
 
     Raises:
@@ -33,10 +37,10 @@ def of_model(store: Store, model: str | os.PathLike[str], format: str, **given: 
     check_format(format)
     with measured(store, model, **given) as scenario:
         found = facts.facts(store, scenario)
-    return rendered(found, physical(found), format)
+    return rendered(found, physical(found), format, screen)
 
 
-def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str) -> str:
+def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str, screen: Screen = PLAIN) -> str:
     """Return the share of its chip's peak that a trace reaches, from its own kernels: one pass, or all.
 
     Raises:
@@ -44,12 +48,12 @@ def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str) -> s
     """
     check_format(format)
     found = trace.facts(store, trace_id, pass_id)
-    return rendered(found, trace.report(found), format)
+    return rendered(found, trace.report(found), format, screen)
 
 
-def rendered(found: dict[str, Any], parts: list[Part], format: str) -> str:
+def rendered(found: dict[str, Any], parts: list[Part], format: str, screen: Screen = PLAIN) -> str:
     """Return a document as JSON, or its parts as text."""
-    return as_json(found) if format == "json" else as_text(parts, format)
+    return as_json(found) if format == "json" else as_text(parts, format, screen)
 
 
 def check_format(format: str) -> None:

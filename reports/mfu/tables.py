@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...engine.text import json_text, markdown_prose, printable
 from ..output.render import plain, to_text
+from ..output.screen import PLAIN, Screen
 from ..output.table import Column, Table, cut, text
 
 if TYPE_CHECKING:
@@ -24,12 +26,12 @@ def as_json(found: dict[str, Any]) -> str:
     return json_text(json.dumps(plain(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
-def as_text(parts: list[Part], format: str) -> str:
+def as_text(parts: list[Part], format: str, screen: Screen = PLAIN) -> str:
     """Return tables and lines as text or Markdown; lines that begin with # are titles."""
     pieces = []
     for part in parts:
         if isinstance(part, Table):
-            pieces.append(to_text(part, format) + ("\n" if format == "markdown" else ""))
+            pieces.append(to_text(part, format, screen) + ("\n" if format == "markdown" else ""))
         else:
             heads = part.startswith("# ")
             if format == "markdown":
@@ -37,8 +39,18 @@ def as_text(parts: list[Part], format: str) -> str:
                 pieces.append(f"\n## {line[2:]}\n\n" if heads else f"{line}\n\n" if line[:2] != "- " else f"{line}\n")
             else:
                 line = printable(part)
-                pieces.append(f"\n{line[2:]}\n" if heads else f"{line}\n")
+                pieces.append(f"\n{line[2:]}\n" if heads else f"{_wrapped(line, screen)}\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip("\n") + "\n"
+
+
+def _wrapped(text: str, screen: Screen) -> str:
+    if screen.width is None:
+        return text
+    lines = (
+        textwrap.fill(line, screen.width - 1, subsequent_indent="  " if line.startswith("- ") else "")
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)
 
 
 def flop_text(flop: float | None) -> str:

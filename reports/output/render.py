@@ -307,11 +307,11 @@ def shown_value(value: Any) -> str:
     return str(value)
 
 
-def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table") -> str:
+def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table", screen: Screen = PLAIN) -> str:
     """Return an answer or a table as text."""
     out = io.StringIO()
     if isinstance(answer, Table):
-        write_table(answer, format, out)
+        write_table(answer, format, out, screen)
     else:
-        _text(answer, format, out, 0)
+        _text(answer, format, out, 0, screen=screen)
     return out.getvalue()

@@ -113,6 +113,13 @@ def test_a_real_terminal_breaks_no_line_and_shows_the_same(lake, drawn):
     assert lines == drawn(80, COMMANDS["layers"])
 
 
+def test_shares_of_the_peak_fit_the_terminal_and_keep_the_mfu(drawn):
+    lines = drawn(80, ["model", "mfu", "qwen3-8b", "--hardware", "h100", "--measured-ms", "20"])
+    # Not wrapped by the terminal: each column that has no room is named.
+    assert [line for line in lines if line.startswith("No room for: ") and "shape" in line]
+    assert [line for line in lines if line.split()[:2] == ["of", "ms"] or "MFU" in line.split()]
+
+
 def test_colours_are_there_unless_they_are_not_wanted(lake):
     assert "\x1b[" in shown(lake, 80, ["traces"])[1]
     assert "\x1b[" not in shown(lake, 80, ["traces"], NO_COLOR="1")[1]
