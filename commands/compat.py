@@ -137,16 +137,10 @@ def _summary(
 
 
 def _mfu(
-    lake: Place | None,
-    _: dict[str, Any],
-    name: str,
-    pass_: str | None,
-    format_: str,
-    output: Path | None,
-    wide: bool,
-    **words: Any,
+    lake: Place | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **words: Any
 ) -> None:
-    given = {key: value for key, value in words.items() if value is not None}
+    # The reference's text has no columns to leave out.
+    given = {key: value for key, value in words.items() if value is not None and key != "wide"}
     for key in ("phase", "kv_len", "pp", "mla_mode"):
         if key in given:
             raise UsageError(f"--{key.replace('_', '-')}: the reference has no such option.")

@@ -111,7 +111,8 @@ def _of_trace(
         more = " To use your own times, give a model." if times else ""
         raise UsageError(f"{option}: {name} is a trace, which has its own work and times.{more}")
     opened.store.focus(opened.locate(name))
-    chosen = find_pass(opened, name, pass_)
+    instead = f"Per operator, without passes: `tracelake model kernels {name}`."
+    chosen = find_pass(opened, name, pass_, instead=instead)
     pass_id = None if chosen == "all" else chosen
     return report.of_trace(opened.store, opened.locate(name), pass_id, format_, screen(format_, output, wide=wide))
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ..lake import Lake
 
 
-def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
-    """Return the pass to show; exit with 1 and a hint if no passes were found."""
+def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: str = "") -> Pass:
+    """Return the pass to show; exit with 1, a hint and what to ask `instead` if no passes were found."""
     from ..analysis.passes import pass_ids
 
     known = pass_ids(opened.store, trace)
     if not known:
-        say(no_passes(opened, trace))
+        say(no_passes(opened, trace) + (f"\n  {instead}" if instead else ""))
         raise SystemExit(1)
     if wanted is None:
         chosen = opened.chosen_pass(opened.locate(trace))

@@ -30,6 +30,8 @@ _BASES = (
     "after its last one; the span that `passes` gives is of the layers alone. Busy is the part of wall with a kernel "
     "running, sum adds kernels up."
 )
+#: Below this share of a pass's time in products with known FLOP, its MFU is a lower bound.
+_KNOWN_PCT = 90
 _CACHED = "of MBU: operands came from the chip's cache and not from its memory"
 
 
@@ -77,6 +79,7 @@ def report(found: dict[str, Any]) -> list[Part]:
     if trace["hardware"] is None:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
+    parts += _least(found["passes"])
     parts += _over(found)
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
@@ -84,6 +87,20 @@ def report(found: dict[str, Any]) -> list[Part]:
     if any(row["bytes_note"] == "lengths_unknown" for row in found["unsized"]):
         parts.append(f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads.")
     return parts
+
+
+def _least(passes: list[dict[str, Any]]) -> list[Part]:
+    """Return the caveat on passes whose MFU lacks the FLOP of some products."""
+    known = [
+        row["flop_covered_pct"] for row in passes
+        if row["mfu_pct"] is not None and row["flop_covered_pct"] is not None and row["flop_covered_pct"] < _KNOWN_PCT
+    ]  # fmt: skip
+    if not known:
+        return []
+    least, most = min(known), max(known)
+    shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
+    line = f"MFU is a lower bound: FLOP are known for {shown} of the time in kernels that multiply (FLOP known %)."
+    return [f"- {line}"]
 
 
 def _over(found: dict[str, Any]) -> list[Part]:

@@ -18,6 +18,7 @@ from tracelake.lake import Lake
 from tracelake.reports.mfu.trace import report
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
+from ..kernel_traces import GEMM, Trace
 from ..support import data_file
 
 QWEN3_8B = {
@@ -156,6 +157,40 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
     assert "layers 24, not 36. Shares rest on the model" in text
     assert "attention (lengths_unknown)" in text
     assert "tracelake set t kv_len=N" in text
+
+
+def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_known():
+    """Of the wall, busy and sum rows of one pass the caveat names the share once; above 90 % there is none."""
+    trace = {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"}
+    row = {"device": 0, "pass_id": 0, "phase": "", "time_us": 1.0, "kernel_count": 1, "sum_us": 1.0, "flop": 1.0}
+    row |= {"mapped_pct": 1.0, "peak_tflops": 1.0, "tflops": 0.5, "mfu_pct": 50.0, "cluster_mfu_pct": None}
+    row |= {"mbu_pct": 50.0, "roofline_pct": 50.0}
+
+    def caveats(*shares, mfu_pct=50.0):
+        passes = [
+            row | {"time_basis": basis, "flop_covered_pct": share, "mfu_pct": mfu_pct}
+            for share in shares
+            for basis in ("wall", "busy", "sum")
+        ]
+        said = report({"trace": trace, "passes": passes, "operators": [], "unsized": [], "model_doubts": []})
+        return [part for part in said if isinstance(part, str) and "lower bound" in part]
+
+    assert caveats(100.0, 90.0, None) == []
+    # Without a peak there is no MFU to be a bound.
+    assert caveats(16.3, mfu_pct=None) == []
+    [one] = caveats(16.3, 100.0)
+    assert "FLOP are known for 16.3 % of the time" in one
+    [several] = caveats(16.3, 72.0)
+    assert "FLOP are known for 16.3 to 72.0 % of the time" in several
+
+
+def test_a_trace_without_passes_is_told_what_answers_per_operator(run, folder):
+    trace = Trace()
+    trace.kernel(GEMM, 2, 100, 100)
+    trace.write(folder / "loose.json")
+    ended = run("loose.json")
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert "`tracelake model kernels loose.json`" in ended.stderr
 
 
 def test_a_path_of_a_trace_is_ingested_and_answers_the_same(run):
