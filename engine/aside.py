@@ -1,5 +1,7 @@
 """Excluded traces: one whose answer cannot be computed is reported and left out, and the others are still answered.
 
+What was stored of it before still answers: only questions that need what cannot be computed leave it out.
+
 Whatever ingest stores can be computed, but a lake may also hold files that were damaged, or written by an older
 version or by another program. A connection's table `_set_aside` lists the relations that cannot be computed for a
 trace (from its catalog entry) and the traces whose events cannot be read; `doctor` shows them.
@@ -68,8 +70,8 @@ def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, re
     found = connection.execute("SELECT trace FROM _catalog WHERE trace_id = $1", [trace_id]).fetchall()
     named = f"{found[0][0]} ({trace_id})" if found else trace_id
     _log.warning(
-        "%s: set aside: %s cannot be computed of it: %s\n  The other traces are answered without it. "
-        "Take it away with: tracelake remove %s\n  and ingest its file again.",
+        "%s: set aside: %s cannot be computed of it: %s\n  Questions that need this leave the trace out; answers "
+        "stored before remain.\n  Take it away with: tracelake remove %s\n  and ingest its file again.",
         named, relation, reason, trace_id,
     )  # fmt: skip
 

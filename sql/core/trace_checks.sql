@@ -26,6 +26,16 @@ unfinished AS (
     WHERE events.lane = 'device' AND events.dur_ns IS NULL
     GROUP BY events.trace_id
 ),
+tables AS (
+    -- Ascend's statistics, of a cluster or a simulator, are no traces: they have no operations.
+    SELECT trace_id
+    FROM traces
+    WHERE
+        format = 'ascend' AND json_array_length(metadata, '$.files') > 0
+        AND NOT list_contains(
+            CAST(json_extract_string(metadata, '$.files[*].kind') AS VARCHAR[]), 'kernels'
+        )
+),
 rounded AS (
     SELECT trace_id, count(*) AS rounded_starts
     FROM _ascend_rows
@@ -41,7 +51,7 @@ SELECT
     CAST(coalesce(array_count, 1) AS DOUBLE) AS event_arrays,
     CAST(coalesce(redacted_count, 0) AS DOUBLE) AS redacted,
     CAST(unmatched_count AS DOUBLE) AS unmatched,
-    CAST(operations IS NULL AS DOUBLE) AS no_device_operations,
+    CAST(operations IS NULL AND tables.trace_id IS NULL AS DOUBLE) AS no_device_operations,
     coalesce(100.0 * without_launch / operations, 0) AS without_launch,
     coalesce(100.0 * without_shapes / nullif(compute, 0), 0) AS without_shapes,
     CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
@@ -56,6 +66,7 @@ SELECT
 FROM traces
 LEFT JOIN totals USING (trace_id)
 LEFT JOIN unfinished USING (trace_id)
+LEFT JOIN tables USING (trace_id)
 LEFT JOIN rounded USING (trace_id);
 
 -- One row per trace and check of the trace itself. Can its events answer queries at all?

@@ -35,6 +35,15 @@ def test_ranks_and_stage_of_a_clusters_steps(real_lake):
     assert ask(lake, "SELECT * FROM step_trace_comparison") == []
 
 
+@pytest.mark.parametrize(
+    ("file", "warned"), [("cluster_communication.json", 0), ("cluster_step_trace_time.csv", 0), ("trace_view.json", 0)]
+)
+def test_a_table_that_is_no_trace_is_not_blamed_for_having_no_operations(real_lake, file, warned):
+    lake = real_lake(f"ascend/{file}")
+    asked = "SELECT value, severity FROM health WHERE \"check\" = 'no_device_operations'"
+    assert ask(lake, asked) == [(warned, "ok")]
+
+
 def test_collectives_of_a_cluster(real_lake):
     lake = real_lake("ascend/cluster_communication.json")
     found = ask(lake, "SELECT op, rank, elapsed_ms, ranks, step, comm_group FROM communication_ops ORDER BY op, rank")
