@@ -31,7 +31,8 @@ def roofline_of(store: Store, trace: str, pass_id: int | None = None) -> duckdb.
     """
     if pass_id is None:
         return store.kept(
-            f"SELECT * FROM op_roofline WHERE {of_trace(store, trace)} ORDER BY sum_us DESC, unit, trace_op, n, k, m"
+            f"SELECT * FROM op_roofline WHERE {of_trace(store, trace)}"
+            " ORDER BY sum_us DESC, unit, trace_op, kernel_category, n, k, m"
         )
     return store.kept(
         f"SELECT * FROM kernel_roofline WHERE {of_trace(store, trace)} AND pass_id = {int(pass_id)}"

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 #: Columns of tables and Markdown; the other formats have all columns.
 _ROOFLINE = (
-    "coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape, dtype, calls, sum_us,"
+    "coalesce(unit, trace_op, kernel_category) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape,"
+    " dtype, calls, sum_us,"
     " round(time_pct, 2) AS time_pct, round(tflops, 1) AS tflops, round(100 * mfu, 1) AS mfu_pct,"
     " round(gbps, 0) AS gbps, round(100 * mbu, 1) AS mbu_pct, bound, round(gap_us, 1) AS gap_us,"
     " round(100 * roofline_eff, 1) AS roof_pct, flop_source, over_100_causes"
 )
 _PASS_ROOFLINE = (
-    "kernel_id, layer_id, coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape,"
+    "kernel_id, layer_id, coalesce(unit, trace_op, category) AS operator,"
+    " concat_ws('x', nullif(batch, 1), m, n, k) AS shape,"
     " dtype, dur_us, round(tflops, 1) AS tflops, round(100 * mfu, 1) AS mfu_pct, round(100 * mbu, 1) AS mbu_pct, bound,"
     " round(gap_us, 1) AS gap_us, round(100 * roofline_eff, 1) AS roof_pct, map_rule, flop_source, over_100_causes"
 )

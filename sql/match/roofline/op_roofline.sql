@@ -4,7 +4,8 @@
 -- Kernels that together do the work of one operator call are one call. Rates are those of the calls
 -- whose FLOP, or bytes, are known.
 --
--- key: trace_id, device, unit?, trace_op?, map_rule?, batch?, m?, n?, k?, dtype?, flop_source?
+-- key: trace_id, device, unit?, trace_op?, kernel_category?, map_rule?, batch?, m?, n?, k?,
+--   dtype?, flop_source?
 --
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown
@@ -12,6 +13,7 @@
 -- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
 --                           from and to the host are copy HtoD and copy DtoH, and have no roof
 -- trace_op         VARCHAR  framework operator
+-- kernel_category  VARCHAR  category of the kernels if neither is known, else NULL
 -- map_rule         VARCHAR  how the operator was found, see map_rules
 -- batch            BIGINT   products side by side
 -- m                BIGINT   rows of a product's result, or queries
@@ -43,7 +45,9 @@
 CREATE VIEW op_roofline AS
 WITH calls AS (
     SELECT
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source,
+        trace_id, rank, device, unit, trace_op,
+        CASE WHEN unit IS NULL AND trace_op IS NULL THEN category END AS kernel_category,
+        map_rule, batch, m, n, k, dtype, flop_source,
         kernel_id = group_id AS is_call, dur_us, group_us, ridge, peak_tflops, peak_gbps,
         flag_over_100, over_100_causes, attainable_us,
         CASE WHEN kernel_id = group_id THEN coalesce(group_flop, flop) END AS call_flop,
@@ -58,7 +62,8 @@ WITH calls AS (
 ),
 summed AS (
     SELECT
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source,
+        trace_id, rank, device, unit, trace_op, kernel_category, map_rule, batch, m, n, k, dtype,
+        flop_source,
         count(*) FILTER (is_call OR NOT is_part) AS calls, count(*) AS kernel_count,
         sum(dur_us) AS sum_us, sum(call_flop) AS flop,
         sum(call_us) FILTER (call_flop IS NOT NULL) AS flop_us,
@@ -75,11 +80,12 @@ summed AS (
         min(attainable_us) AS attainable_us
     FROM calls
     GROUP BY
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source
+        trace_id, rank, device, unit, trace_op, kernel_category, map_rule, batch, m, n, k, dtype,
+        flop_source
 )
 SELECT
-    trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source, calls,
-    kernel_count, sum_us,
+    trace_id, rank, device, unit, trace_op, kernel_category, map_rule, batch, m, n, k, dtype,
+    flop_source, calls, kernel_count, sum_us,
     100 * sum_us / nullif(sum(sum_us) OVER (PARTITION BY trace_id, device), 0) AS time_pct,
     sum_us / nullif(calls, 0) AS mean_us, flop, bytes, flop / nullif(bytes, 0) AS intensity, ridge,
     flop / nullif(flop_us, 0) / 1e6 AS tflops,

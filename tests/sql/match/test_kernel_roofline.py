@@ -436,6 +436,19 @@ def test_operations_of_a_tpu_have_the_work_that_their_events_tell(tmp_path):
         " WHERE event_id = kernel_id AND kernels.category = 'gemm'"
     )
     assert (flop, source, rule) == (told[0][0], "profiler", "correlation")
+    # No operator is known of these: each category is a row of its own, with all of its time.
+    named = lake.rows(
+        "SELECT kernel_category, sum(kernel_count), round(sum(sum_us), 6) FROM op_roofline"
+        " WHERE coalesce(unit, trace_op) IS NULL GROUP BY ALL ORDER BY ALL"
+    )
+    assert named == lake.rows(
+        "SELECT category, count(*), round(sum(dur_us), 6) FROM kernel_roofline ANTI JOIN enclosing_kernels"
+        " USING (trace_id, kernel_id) WHERE coalesce(unit, trace_op) IS NULL GROUP BY ALL ORDER BY ALL"
+    )
+    assert "gemm" in {category for category, *_ in named}
+    assert lake.rows("SELECT count(*) FROM op_roofline WHERE kernel_category IS NOT NULL AND unit IS NOT NULL") == [
+        (0,)
+    ]
 
 
 def test_layers_and_passes_add_up_what_their_kernels_tell(real):
