@@ -80,7 +80,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
     measured, unit, words = _measured(store, metric)
     traces, ids = "NULL", None
     if where is not None:
-        ids = [trace_id for (trace_id,) in store.sql(f"SELECT trace_id FROM traces WHERE {where}").fetchall()]
+        ids = _fitting(store, where)
         if not ids:
             raise UsageError(f"--where {where}: no trace fits. `tracelake schema traces` lists the columns.")
         traces = f"[{', '.join(map(quoted, ids))}]"
@@ -248,3 +248,21 @@ def _relation(store: Store, rows: list[dict[str, Any]]) -> duckdb.DuckDBPyRelati
          ("traces", pa.int64()), *((name, pa.float64()) for name in numbers), ("verdict", pa.string())]
     )  # fmt: skip
     return store.prepare("").from_arrow(pa.Table.from_pylist(rows, schema))
+
+
+def _fitting(store: Store, where: str) -> list[str]:
+    """Return the ids of the traces that a condition holds for.
+
+    Raises:
+        UsageError: it is no condition on the columns of traces.
+    """
+    import duckdb
+
+    try:
+        return [trace_id for (trace_id,) in store.sql(f"SELECT trace_id FROM traces WHERE {where}").fetchall()]
+    except (UsageError, duckdb.BinderException, duckdb.ParserException) as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(
+            f"--where {where}: {reason}\n  --where is SQL on the columns of traces, with text in quotes, as in "
+            "\"hardware = 'h100_sxm'\"."
+        ) from None

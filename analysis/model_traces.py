@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..engine import changes
 from ..engine.errors import InputError, UsageError
+from ..engine.sql.near import guess
 from ..engine.store import Store
 from ..ingest.model import names_config
 from .models import check_config, resolve_model, settings_of_model
@@ -79,7 +80,11 @@ def model_fault(store: Store, trace_id: str) -> str | None:
     )
     if model is None or known is not None:
         return None
-    return f"model {model}: {fault}" if fault else f"model {model}: no such model is known (see model list)"
+    if fault:
+        return f"model {model}: {fault}"
+    words = store.rows("SELECT word FROM model_words UNION SELECT model FROM architectures ORDER BY ALL")
+    near = guess(str(model), [word for (word,) in words]).rstrip(".")
+    return f"model {model}: no such model is known (see model list){'.' if near else ''}{near}"
 
 
 def check_modelled(store: Store, trace: str) -> None:

@@ -122,8 +122,9 @@ def _headline(row: dict[str, Any], found: Sequence[Alarm]) -> Headline:
 
 def _what(row: dict[str, Any]) -> str:
     model = row["model"] or "unknown model"
-    device = row["device_name"] or "unknown device"
-    chip = f" ({row['hardware']})" if row["hardware"] else ""
+    hardware = row["hardware"]
+    device = row["device_name"] or hardware or "unknown device"
+    chip = f" ({hardware})" if hardware and row["device_name"] else ""
     of = f"{row['phase']} of {model}" if row["phase"] else model
     return f"{of} on {_count(row['devices'], 'device')}: {device}{chip}; {_count(row['passes'], 'pass', 'passes')}"
 

@@ -98,7 +98,7 @@ SECTIONS = (
     Section(
         "op_families", "Semantic Families",
         "Times in µs, summed over devices, without operations inside; shares of all own times, which the families make "
-        "up exactly. Rates in TFLOP/s and GB/s of the calls whose work is known.",
+        "up exactly. Rates in TFLOP/s of the calls whose FLOP are known.",
         """
         SELECT
             family, calls, self_us, share_pct, mean_us, flop, flop_source, tflops, example, example_shape

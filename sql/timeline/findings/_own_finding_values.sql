@@ -148,10 +148,14 @@ LEFT JOIN worst_kinds USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'stall-heavy', 100 * idle_us / whole_us, idle_us,
-    format(
-        '{:.1f} µs idle or waiting, of these {:.1f} µs in operations that wait '
-            || 'and {:.1f} µs between programs',
-        idle_us, wait_us, coalesce(crossings.gap_us, 0)
+    concat(
+        format('{:.1f} µs idle or waiting', idle_us),
+        ', of these ' || nullif(concat_ws(
+            ' and ',
+            CASE WHEN wait_us >= 0.05 THEN format('{:.1f} µs in operations that wait', wait_us) END,
+            CASE WHEN crossings.gap_us >= 0.05
+                THEN format('{:.1f} µs between programs', crossings.gap_us) END
+        ), '')
     ),
     format('SELECT * FROM time_breakdown WHERE trace_id = ''{}''', trace_id)
 FROM wholes

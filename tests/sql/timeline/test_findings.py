@@ -35,6 +35,15 @@ def found_in(lake, trace):
     return {finding: None if value is None else round(value, 2) for finding, value in rows}
 
 
+def test_idle_time_names_only_the_parts_that_it_has(made_up):
+    told = dict(
+        made_up.rows("SELECT trace, evidence FROM findings JOIN traces USING (trace_id) WHERE finding = 'stall-heavy'")
+    )
+    # Of 70 µs, 15 in the operation that only waits; one program runs, so nothing is between programs.
+    assert told["A"] == "70.0 µs idle or waiting, of these 15.0 µs in operations that wait"
+    assert not [text for text in told.values() if " 0.0 µs" in text]
+
+
 @pytest.mark.parametrize(
     ("case", "expected"),
     [

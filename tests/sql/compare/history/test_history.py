@@ -98,6 +98,8 @@ def test_a_column_of_a_relation_is_a_metric(lake):
         ("tokens_per_s", None, "no trace has a value of it"),
         ("step_ms", "run = 'weekly'", "no trace fits"),
         ("step_ms", "speed > 1", "speed"),
+        # Without quotes, a shell passes on a word that SQL takes for a column.
+        ("step_ms", "hardware=mi300x", r"(?s)mi300x.*SQL on the columns of traces, with text in quotes"),
     ],
 )
 def test_what_cannot_be_answered_is_said_in_words(lake, metric, where, said):
