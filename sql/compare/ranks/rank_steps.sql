@@ -36,8 +36,10 @@
 --                                     collective_delays, and what of earlier_us no earlier call
 --                                     counts, each times exposed_share, µs; negative if the others
 --                                     fall behind; NULL if unknown
--- cause                      VARCHAR  the largest of these sums, named as in rank_waits; NULL if
---                                     waited_for_us is 0 or NULL
+-- cause                      VARCHAR  the largest of these sums, named as in rank_waits; if
+--                                     own_behind_us is less than half of waited_for_us, since it is
+--                                     ahead in other calls, over the calls that count for
+--                                     waited_for_us; NULL if that is 0 or NULL
 -- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
 -- unresolved_us              DOUBLE   exposed time of its calls that could be waits that the clocks
 --                                     do not show: at most clock_residual_us per call, µs; NULL if
@@ -65,6 +67,10 @@ parts AS (
         coalesce(fsum(exposed_share * compute_us), 0) AS compute_us,
         coalesce(fsum(exposed_share * link_us), 0) AS link_us,
         coalesce(fsum(exposed_share * own_earlier_us), 0) AS earlier_us,
+        fsum(exposed_share * gap_us) FILTER (own_us > 0) AS late_gap_us,
+        fsum(exposed_share * compute_us) FILTER (own_us > 0) AS late_compute_us,
+        fsum(exposed_share * link_us) FILTER (own_us > 0) AS late_link_us,
+        fsum(exposed_share * own_earlier_us) FILTER (own_us > 0) AS late_earlier_us,
         max(clock_residual_us) AS clock_residual_us,
         fsum(least(exposed_us, clock_residual_us)) FILTER (clock_residual_us IS NOT NULL)
             AS unresolved_us,
@@ -77,11 +83,12 @@ summed AS (
         trace_id, device, step_id, calls, waiting_us, waited_for_us, clock_residual_us,
         unresolved_us,
         gap_us + compute_us + link_us + earlier_us AS own_behind_us,
+        own_behind_us < waited_for_us / 2 AS is_behind_in_few,
         CASE WHEN waited_for_us > 0 THEN list_max([
-            {'us': gap_us, 'cause': 'late start'},
-            {'us': compute_us, 'cause': 'slow compute'},
-            {'us': link_us, 'cause': 'slow link'},
-            {'us': earlier_us, 'cause': 'earlier call'}
+            {'us': if(is_behind_in_few, late_gap_us, gap_us), 'cause': 'late start'},
+            {'us': if(is_behind_in_few, late_compute_us, compute_us), 'cause': 'slow compute'},
+            {'us': if(is_behind_in_few, late_link_us, link_us), 'cause': 'slow link'},
+            {'us': if(is_behind_in_few, late_earlier_us, earlier_us), 'cause': 'earlier call'}
         ]).cause END AS cause
     FROM parts
 ),

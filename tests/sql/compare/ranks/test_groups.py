@@ -210,6 +210,43 @@ def test_a_rank_that_computes_slowly_has_no_slow_link_where_all_links_jitter(tmp
     assert found == [("slow compute",)]
 
 
+def write_experts(folder, *, cold, steps=3, layers=10):
+    """Write four ranks that compute 400 µs and exchange tokens (50 µs) per layer.
+
+    Rank 3 computes 900 µs more in layer 0, and `cold` µs less in the others. Every call ends on it 0.2 µs later.
+    """
+    events, now = {rank: [] for rank in range(4)}, [0.0] * 4
+    for step in range(steps):
+        begin = max(now)
+        for layer in range(layers):
+            busy = [400, 400, 400, 400 + (900 if layer == 0 else -cold)]
+            last = max(at + more for at, more in zip(now, busy, strict=True))
+            for rank, own in events.items():
+                end = last + 50 + (0.2 if rank == 3 else 0)
+                own.append(kineto("gemm", now[rank], busy[rank], stream=7))
+                own.append(nccl("ncclDevKernel_SendRecv", now[rank] + busy[rank], end - now[rank] - busy[rank],
+                                "all_to_allv", 8, 8, size=4, group="ep", ranks="[0, 1, 2, 3]",
+                                Seq=layers * step + layer))  # fmt: skip
+                now[rank] = end
+        for own in events.values():
+            own.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+                        "ts": begin - 5, "dur": max(now) - begin})  # fmt: skip
+        now = [max(now) + 50] * 4
+    return [
+        written(folder, f"rank{rank}", own, distributedInfo={"backend": "nccl", "rank": rank, "world_size": 4})
+        for rank, own in events.items()
+    ]
+
+
+def test_the_cause_is_that_of_the_calls_which_are_waited_for_where_a_rank_is_ahead_in_the_others(tmp_path):
+    # A hot expert in one layer, cold ones in nine: 900 - 9 · 115 = -135 µs, so that over all calls its links, 1.8 µs
+    # in a step, would be the largest part. The others wait the 900 µs.
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(*write_experts(tmp_path, cold=115), run="r")
+    found = lake.rows("SELECT waited_for_us, own_behind_us < 0, cause FROM rank_steps WHERE rank = 3")
+    assert found == [(pytest.approx(900, abs=1), True, "slow compute")] * 3
+
+
 def test_waits_in_a_step_are_unknown_where_none_of_its_collectives_has_a_partner(tmp_path):
     """Rank 0 reduces with one that the lake does not have; rank 1 has no collective, so it waits for nobody."""
     reduces = nccl("ncclDevKernel_AllReduce_Sum_bf16", 10, 5, "allreduce", 8, 8, size=2, group="dp", ranks="[0, 2]",
