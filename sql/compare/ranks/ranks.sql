@@ -3,11 +3,13 @@
 -- steady; those of waits are over the steps whose waits are known.
 --
 -- In every step some rank is last. A rank gets a verdict if the others wait for it for more than a
--- hundredth of the step, and in more steps than by chance: of 20 runs of equal ranks at most one
--- has such a rank (binomial tail, Bonferroni). A few steps cannot show that even if they all agree,
--- such as 3 of 4 ranks. Then the time by which it falls behind the others by itself decides
--- (student_quantiles): its mean against its spread over the steps or, with more ranks than steps,
--- against the spread of the other ranks. Captures of a rank that are too short to be judged by
+-- hundredth of the step, and more than by chance: of 20 runs of equal ranks at most one has such a
+-- rank (Bonferroni). Either it is waited for longest in too many steps (binomial tail), or the time
+-- by which it falls behind the others by itself shows it (student_quantiles): its mean against its
+-- spread over the steps or, with more ranks than steps, against the spread of the other ranks. So
+-- two slow ranks, each waited for in half of the steps, do not hide each other; that time must then
+-- be half of what the others wait. A few steps cannot show the first even if they all agree, such
+-- as 3 of 4 ranks: the second decides alone. Captures of a rank that are too short to be judged by
 -- their steps are judged together.
 --
 -- Only waits that no work hides count, see collective_delays. Clocks are aligned on the ends of
