@@ -210,7 +210,7 @@ def test_a_rank_that_computes_slowly_has_no_slow_link_where_all_links_jitter(tmp
     assert found == [("slow compute",)]
 
 
-def write_experts(folder, *, cold, steps=3, layers=10):
+def write_experts(folder, *, cold, steps=4, layers=10):
     """Write four ranks that compute 400 µs and exchange tokens (50 µs) per layer.
 
     Rank 3 computes 900 µs more in layer 0, and `cold` µs less in the others. Every call ends on it 0.2 µs later.
@@ -238,13 +238,28 @@ def write_experts(folder, *, cold, steps=3, layers=10):
     ]
 
 
-def test_the_cause_is_that_of_the_calls_which_are_waited_for_where_a_rank_is_ahead_in_the_others(tmp_path):
+@pytest.fixture(scope="module")
+def experts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experts")
+    lake = tracelake.Lake(folder / "lake", stored=False)
+    lake.ingest(*write_experts(folder, cold=115), run="r")
+    return lake
+
+
+def test_the_cause_is_that_of_the_calls_which_are_waited_for_where_a_rank_is_ahead_in_the_others(experts):
     # A hot expert in one layer, cold ones in nine: 900 - 9 · 115 = -135 µs, so that over all calls its links, 1.8 µs
     # in a step, would be the largest part. The others wait the 900 µs.
-    lake = tracelake.Lake(tmp_path / "lake", stored=False)
-    lake.ingest(*write_experts(tmp_path, cold=115), run="r")
-    found = lake.rows("SELECT waited_for_us, own_behind_us < 0, cause FROM rank_steps WHERE rank = 3")
-    assert found == [(pytest.approx(900, abs=1), True, "slow compute")] * 3
+    found = experts.rows("SELECT waited_for_us, own_behind_us < 0, cause FROM rank_steps WHERE rank = 3")
+    assert found == [(pytest.approx(900, abs=1), True, "slow compute")] * 4
+
+
+def test_a_rank_that_the_longest_wait_of_every_step_is_for_is_a_straggler_though_it_is_seldom_last(experts):
+    # Last to 4 of 40 calls, where 10 are expected. But of four equal ranks one has the longest wait in 4 of 4 steps
+    # with 4 · 1/256 = 1.6 %.
+    found = "SELECT calls, last_calls, is_often_last FROM stragglers WHERE rank = 3"
+    assert experts.rows(found) == [(40, 4, True)]
+    made = "SELECT gain_us FROM findings JOIN traces USING (trace_id) WHERE rank = 3 AND finding = 'straggler'"
+    assert experts.rows(made) == [(pytest.approx(4 * 900, abs=4),)]
 
 
 def test_waits_in_a_step_are_unknown_where_none_of_its_collectives_has_a_partner(tmp_path):
