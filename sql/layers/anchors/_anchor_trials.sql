@@ -77,8 +77,9 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- rhythm. A config's number yields to that of a rhythm with sure breaks that divides it: a pipeline
 -- rank has some of the layers, and only some layers may have attention. If a pass has fewer
 -- attentions than layers, its anchors may also be shared by its layers (a norm for each Mamba,
--- attention or feed-forward layer of Nemotron-H), where those per attention do not fit. Anchors
--- before the first break belong to a pass that began before the capture.
+-- attention or feed-forward layer of Nemotron-H), where those per attention do not fit and a pass
+-- of that length has the rhythm's number of attentions. Anchors before the first break belong to a
+-- pass that began before the capture.
 --
 -- stored: per trace
 --
@@ -182,9 +183,14 @@ sized AS (
             WHEN
                 c.role <> 'inside' AND c.series = '' AND c.num_layers > p.num_layers
                 AND NOT c.is_users
-                THEN nullif(CAST(round(
-                    c.anchor_count * p.num_layers / (c.attention_blocks * c.num_layers)
-                ) AS INTEGER), 0)
+                -- So many passes of n anchors a layer, or one more, have that many attentions, give
+                -- or take one at the ends of the capture. On a pipeline rank they have more.
+                THEN [
+                    n FOR n IN [1, 2, 3, 4]
+                    IF c.attention_blocks BETWEEN
+                        c.anchor_count * p.num_layers / (n * c.num_layers + 1) - 1
+                        AND c.anchor_count * p.num_layers / (n * c.num_layers) + 1
+                ][1]
         END AS shared_blocks,
         CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
         coalesce(e.lacks_first, FALSE) AS lacks_first, coalesce(e.lacks_last, FALSE) AS lacks_last,

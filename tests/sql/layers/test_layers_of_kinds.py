@@ -179,6 +179,23 @@ def test_layers_with_one_norm_each_are_found_where_their_number_is_given(tmp_pat
     assert lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [("ok",)]
 
 
+@in_one_lake
+def test_halves_of_a_pipeline_stage_s_layers_are_no_layers_of_the_model(tmp_path):
+    # 6 passes of 8 layers, 2 norms and an attention each: 96 norms, 48 attentions. Passes of 32 norms would be 3, with
+    # 8 attentions each for what runs between two lookups: 24.
+    trace, now = Trace(), 0.0
+    for _ in range(6):
+        for name in (LOOKUP, *[NORM, *PLAIN, NORM, *DENSE] * 8, "ncclDevKernel_SendRecv"):
+            trace.kernel(name, now - 5, now, 3.0, stream=20 if name.startswith("nccl") else 7)
+            now += 4
+        now += 80
+    lake = yield Files(trace.write(tmp_path / "stage of 32.json"), num_layers=32)
+    assert lake.rows(f"""
+        SELECT pass_id, layer_id, count(*) FILTER (name = '{NORM}') AS norms
+        FROM layer_kernels GROUP BY pass_id, layer_id HAVING norms <> 2
+    """) == []  # fmt: skip
+
+
 def micro_batches(schedule, path, times=4):
     """Write passes of 4 layers with experts, or of 8 `in one pass`; return the path."""
     trace, now = Trace(), 0.0
