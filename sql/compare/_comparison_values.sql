@@ -4,13 +4,13 @@
 --
 -- stored: per trace
 --
--- trace_id  VARCHAR  trace
--- place     INTEGER  order of the measures
--- metric    VARCHAR  measure
--- unit      VARCHAR  its unit
--- value     DOUBLE   mean over devices and steady steps, or the statistic that the metric names
--- spread    DOUBLE   how far two such values may differ by chance, from the spread of the steady
---                    steps (_steps_spread); NULL below three steps
+-- trace_id  VARCHAR   trace
+-- place     INTEGER   order of the measures
+-- metric    VARCHAR   measure
+-- unit      VARCHAR   its unit
+-- value     DOUBLE    mean over devices and steady steps, or the statistic that the metric names
+-- spread    DOUBLE[]  how far it varies by chance, from the steady steps (_steps_spread); NULL
+--                     below three steps
 CREATE VIEW _comparison_values AS
 WITH by_step AS (
     -- A step lasts as long as on the slowest device; its parts are means over the devices. favg

@@ -3,16 +3,16 @@
 --
 -- stored: per trace
 --
--- trace_id   VARCHAR  trace
--- metric     VARCHAR  operation, family or idle
--- part       VARCHAR  name of the operation or of the family; idle
--- value      DOUBLE   time on one device in a steady step, or in the whole trace if it has none;
---                     median of the steps, µs
--- spread     DOUBLE   how far two such values may differ by chance, µs, from the spread of the
---                     steps (_steps_spread); NULL below three steps
--- whole      DOUBLE   what a part of that kind is part of: for idle time the step; for operations
---                     and families the time in it in which any of them runs, which what others hide
---                     does not lengthen; median of the steps, µs
+-- trace_id   VARCHAR   trace
+-- metric     VARCHAR   operation, family or idle
+-- part       VARCHAR   name of the operation or of the family; idle
+-- value      DOUBLE    time on one device in a steady step, or in the whole trace if it has none;
+--                      median of the steps, µs
+-- spread     DOUBLE[]  how far it varies by chance, µs, from the steps (_steps_spread); NULL below
+--                      three steps
+-- whole      DOUBLE    what a part of that kind is part of: for idle time the step; for operations
+--                      and families the time in it in which any of them runs, which what others
+--                      hide does not lengthen; median of the steps, µs
 CREATE VIEW _gate_parts AS
 WITH times AS (
     SELECT trace_id, 'operation' AS metric, step_id, op AS part, steps, sum(self_us) AS us

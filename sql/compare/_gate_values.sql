@@ -2,13 +2,13 @@
 --
 -- stored: per trace
 --
--- trace_id  VARCHAR  trace
--- metric    VARCHAR  step_median, step_p90, compute_median and period_median, µs;
---                    communication_share (exposed) and idle_share (waiting included) of all
---                    devices' time, %. A trace without steady steps counts as one step, its window
--- value     DOUBLE   value, NULL without a step that has work
--- spread    DOUBLE   how far two such values may differ by chance, in the same unit, from the
---                    spread of the steady steps (_steps_spread); NULL below three steps
+-- trace_id  VARCHAR   trace
+-- metric    VARCHAR   step_median, step_p90, compute_median and period_median, µs;
+--                     communication_share (exposed) and idle_share (waiting included) of all
+--                     devices' time, %. A trace without steady steps counts as one step, its window
+-- value     DOUBLE    value, NULL without a step that has work
+-- spread    DOUBLE[]  how far it varies by chance, in the same unit, from the steady steps
+--                     (_steps_spread); NULL below three steps
 CREATE VIEW _gate_values AS
 WITH by_step AS (
     SELECT
@@ -52,7 +52,7 @@ summed AS (
     SELECT
         trace_id, median(dur_us) AS median_us, quantile_cont(dur_us, 0.9) AS p90_us,
         -- A tail is itself a spread.
-        CASE WHEN count(dur_us) >= 3 THEN 3 * mad(dur_us) END AS p90_spread_us,
+        CASE WHEN count(dur_us) >= 3 THEN [3 * mad(dur_us), 0, 0] END AS p90_spread_us,
         _steps_spread(list(dur_us ORDER BY dur_us), count(dur_us), FALSE) AS spread_us,
         median(compute_us) AS compute_us,
         _steps_spread(list(compute_us ORDER BY compute_us), count(compute_us), FALSE)

@@ -15,8 +15,8 @@ paired AS (
         coalesce(least_pct, 0) * wholes.whole / 100 AS least_us,
         a.whole - wholes.whole > 0.5 * (a.value - coalesce(b.value, 0)) AS is_slower,
         CASE
-            WHEN b.trace_id IS NULL THEN a.spread
-            WHEN b.spread + a.spread IS NOT NULL THEN greatest(b.spread, a.spread)
+            WHEN b.trace_id IS NULL THEN a.spread[1]
+            ELSE _change_noise(a.value - b.value, b.spread, a.spread)
         END AS noise_us
     FROM _gate_parts AS a
     JOIN wholes USING (metric)
@@ -49,9 +49,9 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 -- change     DOUBLE   for times in percent, NULL if the first is not above 0; for shares after
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
--- noise      DOUBLE   the change that chance can explain, from the spread of the steps of the
---                     noisier trace, in the unit of change; NULL if a trace has fewer than three,
---                     unless the part is new in the second trace
+-- noise      DOUBLE   the change that chance can explain (_change_noise), in the unit of change;
+--                     NULL if a trace has fewer than three steps, unless the part is new in the
+--                     second trace: from the spread of that one
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
 --                     if a side has no value
 CREATE VIEW _gated AS
@@ -63,10 +63,9 @@ WITH changes AS (
             WHEN ends_with(metric, '_share') THEN a.value - b.value
             WHEN b.value > 0 THEN 100 * (a.value - b.value) / b.value
         END AS change,
-        CASE
-            WHEN b.spread + a.spread IS NOT NULL THEN greatest(b.spread, a.spread)
-                * CASE WHEN ends_with(metric, '_share') THEN 1 ELSE 100 / nullif(b.value, 0) END
-        END AS noise
+        _change_noise(a.value - b.value, b.spread, a.spread)
+            * CASE WHEN ends_with(metric, '_share') THEN 1 ELSE 100 / nullif(b.value, 0) END
+            AS noise
     FROM _gate_values AS b
     JOIN _gate_values AS a USING (metric)
     JOIN gate_rules USING (metric)

@@ -14,7 +14,9 @@
 -- noise       DOUBLE   the change that chance can explain, from the spread of the steady steps of
 --                      the noisier trace: three times their median absolute deviation; for means,
 --                      and for fewer than eight steps, Student's interval if that is larger (5 %
---                      over all measures); NULL if a trace has fewer than three steps
+--                      over all measures); for medians and quantiles, if larger, twice the smaller
+--                      of the distances by which the 95 % intervals of both traces' medians reach
+--                      towards the other; NULL if a trace has fewer than three steps
 -- verdict     VARCHAR  better, worse, same; noise if the change is no larger than it; unknown if
 --                      the noise is
 CREATE MACRO trace_changes(of_before, of_after) AS TABLE
@@ -34,9 +36,7 @@ paired AS (
         coalesce(earlier.metric, later.metric) AS metric,
         coalesce(earlier.unit, later.unit) AS unit,
         earlier.value AS before, later.value AS after,
-        CASE WHEN earlier.spread + later.spread IS NOT NULL THEN
-            greatest(earlier.spread, later.spread)
-        END AS noise
+        _change_noise(later.value - earlier.value, earlier.spread, later.spread) AS noise
     FROM earlier
     FULL JOIN later ON later.metric = earlier.metric
 )

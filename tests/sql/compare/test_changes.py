@@ -137,6 +137,23 @@ def test_which_kind_of_alternating_steps_is_one_more_is_noise_to_a_median(tmp_pa
 
 
 @in_one_lake
+def test_a_median_beyond_the_other_s_interval_is_slower_whatever_a_few_long_steps_take(tmp_path):
+    # Every fourth step is longer by 40. The interval of the first median reaches up to 140, that of the second, with
+    # all steps but that longer part slower by 25 %, begins at 124: 2 * (125 - 124) and 3 deviations of 1 are noise.
+    kinds = [100, 101, 99, 140, 101, 100, 99, 141, 100, 99, 101, 139, 100, 101]
+    before = cases.write_case(tmp_path / "every fourth.json", steady(kinds, 60, 20))
+    slower = cases.write_case(tmp_path / "every fourth, slower.json", steady([one + 25 for one in kinds], 60, 20))
+    lake = yield Files(before, slower)
+    ids = dict(lake.rows("SELECT trace, trace_id FROM traces"))
+    names = [ids["every fourth"], ids["every fourth, slower"]]
+    query = "SELECT after - before, noise, verdict FROM {}($1, $2) WHERE metric = '{}'"
+    # In percent of a median of 100.
+    assert lake.rows(query.format("gated_changes", "step_median"), names) == [(25, 3, "fail")]
+    assert lake.rows(query.format("trace_changes", "step, median"), names) == [(25, 3, "worse")]
+    assert lake.rows(query.format("trace_changes", "step, median"), names[::-1]) == [(-25, 3, "better")]
+
+
+@in_one_lake
 def test_a_mean_that_one_step_moves_is_noise_and_the_median_stands(tmp_path):
     slow = cases.write_case(tmp_path / "one slow.json", steady([100] * 24 + [300], 60, 20))
     longer = cases.write_case(tmp_path / "longer.json", steady([108] * 25, 60, 20))
