@@ -1,5 +1,6 @@
 -- One row per distinct kernel work in the lake: how long the same operation type takes on the same
--- shapes, over all traces. Kernels without known shapes are grouped by type only.
+-- shapes, over all traces. Kernels without known shapes are grouped by type only. Operations that
+-- enclose others (enclosing_kernels) are left out.
 --
 -- The profiler's counters are averaged over the kernels that have them.
 --

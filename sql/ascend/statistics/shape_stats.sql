@@ -1,5 +1,6 @@
 -- One row per distinct kernel work of a trace, or of all traces: how long the same operation type
--- takes on the same shapes. Kernels without known shapes are grouped by type only.
+-- takes on the same shapes. Kernels without known shapes are grouped by type only. Operations that
+-- enclose others (enclosing_kernels) are left out.
 --
 -- `FROM shape_stats(trace_id)`; NULL for all traces, as in kernel_stats. The profiler's counters
 -- are averaged over the kernels that have them.
@@ -53,6 +54,7 @@ typed AS NOT MATERIALIZED (
     FROM kernels AS k
     JOIN traces AS t ON t.trace_id = k.trace_id AND t.format <> 'ascend'
     LEFT JOIN software AS s ON s.trace_id = k.trace_id
+    ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE of_trace IS NULL OR k.trace_id = of_trace
 ),
 keyed AS (

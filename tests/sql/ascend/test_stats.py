@@ -8,6 +8,7 @@ import pytest
 from tracelake.lake import Lake
 
 from ...lakes import in_one_lake, ingest_at_once
+from ...summary_cases import write_case
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table, write_trace
 
@@ -141,6 +142,17 @@ def test_counters_are_averaged_over_the_kernels_that_have_them(lake, tmp_path):
     found = ask_one(lake, "SELECT count, pmu_avg FROM kernel_stats")
     assert found["count"] == 3
     assert json.loads(found["pmu_avg"]) == {"aic_mac_ratio": 0.5, "aicore_time(us)": None}
+
+
+@in_one_lake
+def test_a_loop_is_no_work_beside_its_operations(tmp_path):
+    # 10 + 25 of the loop's 40, and 5 after it.
+    operations = "while.1 0+40; fusion.1 0+10; fusion.1 10+25; copy.2 40+5"
+    lake = yield write_case(tmp_path / "loop.json", [(1, "/device:TPU:0", {"XLA Ops": operations})])
+    [(trace_id,)] = lake.rows("SELECT trace_id FROM traces")
+    for relation in ("kernel_stats", f"shape_stats('{trace_id}')"):
+        query = f"SELECT op_type, count, sum_us FROM {relation} WHERE first_trace = 'loop' ORDER BY op_type"
+        assert lake.rows(query) == [("copy.2", 1, 5), ("fusion.1", 2, 35)]
 
 
 def test_the_same_work_of_two_traces_is_one_row_and_other_hardware_another(lake, tmp_path):
