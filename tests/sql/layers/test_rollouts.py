@@ -60,8 +60,8 @@ def test_passes_under_no_grad_are_served_and_passes_that_autograd_records_are_tr
         "LEFT JOIN pass_workloads AS w USING (trace_id, device, pass_id) ORDER BY pass_id"
     )
     served = [(None, "prefill", "prefill", 16), (None, "decode", "decode", 1), (None, "decode", "decode", 1)]
-    # The forward pass of a step whose directions are shown is modelled by itself: as a prefill.
-    trained = [("forward", None, "prefill", 18), ("backward", None, None, None)]
+    # What autograd records is training, whether or not modules show its direction.
+    trained = [("forward", None, "training", 18), ("backward", None, None, None)]
     assert found == 2 * (served + (trained if modules else [(None, None, "training", 18)]))
     # Two rounds of the layers' three kernels forward and three backward, the loss, and the optimizer. Of the rollouts
     # 3 * 3 * 3 kernels of layers and three that choose tokens are no part of the training. Only modules show that the
