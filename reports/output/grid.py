@@ -19,7 +19,7 @@ from .screen import Look, Screen, painted
 #: The gap between two columns.
 _BETWEEN = "   "
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_MEASURE = re.compile(r"_(us|ms|pct|gbps|tflops)$")
+_MEASURE = re.compile(r"_(us|ms|pct|gbps|tflops)$|^(MFU|MBU|FLOP known %|roofline)$")
 #: Minimum characters of a name, and of a line of a sentence, before columns are left out for others.
 _LEAST_NAME, _LEAST_PROSE = 24, 34
 #: Characters of a bar, and the priority from which on columns are left out for it.

@@ -82,3 +82,14 @@ def shown(screen, row):
 )  # fmt: skip
 def test_a_terminal_of_80_columns_shows_what_was_asked_for(screen, row, kept):
     assert kept <= shown(screen, row)
+
+
+def test_the_shares_that_model_mfu_is_about_are_columns_though_three_rows_have_the_same(screen):
+    """Wall, busy and sum of a pass differ by less than the last digit; elsewhere such values are named below."""
+    columns = ["time", "ms", "phase", "MFU", "MBU", "FLOP known %", "roofline"]
+    rows = [[time, ms, "decode", "0.3 %", "2.1 %", "3.1", "2.1 %"] for time, ms in [("wall", "10.7"), ("sum", "10.6")]]
+    numeric = [name not in ("time", "phase") for name in columns]
+    fit = fitted(fields_of(columns, numeric, rows, screen), len(rows), 80)
+    assert fit.shown is not None
+    assert [field.name for field in fit.shown] == ["time", "ms", "MFU", "MBU", "FLOP known %", "roofline"]
+    assert fit.notes == ["Same in all rows: phase decode."]
