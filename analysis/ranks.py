@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
 from ..engine.sql.modules import quoted
+from ..engine.sql.near import guess
 from .traces import locate
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ def find_run(store: Store, run: str) -> tuple[str, str]:
     try:
         trace_id = locate(store, run)
     except UsageError as error:
-        raise UsageError(f"{run}: no run is so named, nor a trace. `tracelake traces` lists both.") from error
+        known = [name for (name,) in store.rows("SELECT DISTINCT run FROM traces WHERE run IS NOT NULL ORDER BY run")]
+        raise UsageError(
+            f"{run}: no run is so named, nor a trace. `tracelake traces` lists both.{guess(run, known)}"
+        ) from error
     [(of_trace,)] = store.rows("SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1", [trace_id])
     return str(of_trace), trace_id
 

@@ -149,6 +149,14 @@ def test_a_run_that_is_not_there_is_an_error_in_words(lake):
         lake.ranks("nightly")
 
 
+def test_a_part_of_the_name_of_a_run_is_answered_with_the_run(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    first, *_ = write_ranks(tmp_path, [Rank(), Rank()], steps=2)
+    lake.ingest(first, run="kineto/nightly_7")
+    with pytest.raises(UsageError, match=r"lists both\. Near: kineto/nightly_7\."):
+        lake.ranks("nightly_7")
+
+
 def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
     lake = tracelake.open(tmp_path / "lake")
     first, *_ = write_ranks(tmp_path, [Rank(), Rank()], steps=2)
