@@ -96,8 +96,8 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
     found = tuple(shifts.find([row["value"] for row in rows]))
     _add_levels(rows, found, words)
     points = _points(store, by)
-    starts = [0, *(one.start for one in found), len(rows)]
-    outliers = {row["run"] for begin, end in pairwise(starts) for row in _outliers(rows[begin:end])} if found else set()
+    bounds = list(pairwise([0, *(one.start for one in found), len(rows)]))
+    outliers = {row["run"] for begin, end in bounds for row in _outliers(rows[begin:end]) if found}
     pairs = tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found)
     return History(
         rows=_relation(store, rows),
@@ -105,7 +105,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         verdicts=(*_verdicts(rows, found, unit), *_left_out(rows, outliers)),
         pairs=pairs,
         sides=tuple((_side(store, by, points, before), _side(store, by, points, after)) for before, after in pairs),
-        levels=tuple(_levels(points, ids, [row["run"] for row in rows], found, outliers)),
+        levels=tuple(_levels(points, ids, [row["run"] for row in rows], bounds, outliers)),
         metric=metric,
         unit=unit,
         doubts=_doubts(store, by, measured, ids),
@@ -200,11 +200,10 @@ def _levels(
     points: Mapping[str, str],
     ids: Sequence[str] | None,
     runs: Sequence[str],
-    found: Sequence[Shift],
+    bounds: Sequence[tuple[int, int]],
     outliers: Set[str],
 ) -> Iterator[tuple[Side, Side]]:
     """Yield for each shift the traces of the levels before and after it."""
-    starts = [0, *(one.start for one in found), len(runs)]
     sides = [
         Side(
             runs[begin] if end - begin == 1 else f"{runs[begin]} to {runs[end - 1]}",
@@ -216,7 +215,7 @@ def _levels(
                 )
             ),
         )
-        for begin, end in pairwise(starts)
+        for begin, end in bounds
     ]
     yield from pairwise(sides)
 

@@ -1,11 +1,11 @@
--- One row per trace with kernels and check of its layers. Were passes found, do they explain every
--- anchor, do they hold most of the work, does each layer end before the next one begins, does each
--- layer that chooses experts run them, and does a number of layers that was given agree with the
--- marks of passes? Layers that overlap the next one by more than a twentieth of their length may
--- run concurrently. If a quarter or more of the layers that choose experts run none, and the layers
--- after these do, two micro-batches take turns. A mark is sure if it happens once
--- per pass: more attentions between two of them than a pass has layers contradict that number,
--- unless what is unusual among them is at the ends of passes of that number alone.
+-- One row per trace with kernels and check of its layers. Were passes found, do they explain
+-- every anchor, do they hold most of the work, does each layer end before the next one begins,
+-- does each layer that chooses experts run them, and does a number of layers that was given
+-- agree with the marks of passes? Layers that overlap the next one by more than a twentieth of
+-- their length may run concurrently. If a quarter or more of the layers that choose experts run
+-- none, and the layers after these do, two micro-batches take turns. A mark is sure if it
+-- happens once per pass: more attentions between two of them than a pass has layers contradict
+-- that number, unless what is unusual among them is at the ends of passes of that number alone.
 --
 -- key: trace_id, check
 --
