@@ -101,8 +101,8 @@ def describe(relation: str) -> str:
         )
     ]
     key = [f"Key: {', '.join(entry.key)}", ""] if entry.key else []
-    about = [line for part in f"{entry.name}: {entry.doc}".split("\n") for line in _wrapped(part, 0)]
-    return "\n".join([*about, "", *key, *columns, "", entry.sql.rstrip()])
+    about = [line for part in f"{entry.name}: {entry.doc}".split("\n\n") for line in (*_wrapped(part, 0), "")]
+    return "\n".join([*about, *key, *columns, "", entry.sql.rstrip()])
 
 
 def tree(relation: str) -> str:
