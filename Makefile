@@ -13,10 +13,10 @@ demo: $(STAMP)
 	@$(BIN)/tracelake demo
 
 test: lint
+	@echo "docs: are the generated pages up to date?"
+	@$(BIN)/python docs/build.py --check
 	@echo "pytest: the tests, $(JOBS) at a time"
 	@$(BIN)/pytest -n $(JOBS) --dist loadfile -m "$(TESTS)"
-	@echo "docs: are the generated pages up to date?"
-	@if [ -f docs/build.py ]; then $(BIN)/python docs/build.py --check; fi
 
 lint: $(STAMP)
 	@echo "ruff: style"
@@ -39,7 +39,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	@echo "docs: generated pages"
-	@if [ -f docs/build.py ]; then $(BIN)/python docs/build.py; fi
+	@$(BIN)/python docs/build.py
 
 site: $(STAMP)
 	@echo "site: the documentation, with a gallery and a notebook that are made for it"
