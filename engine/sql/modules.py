@@ -21,10 +21,14 @@ from .row_sources import ANYWHERE, Sources
 
 SQL_ROOT = Path(__file__).resolve().parents[2] / "sql"
 
+#: Tables with a function that returns all matching rules of a text.
+MATCHED = ("ascend_marks", "direction_rules", "family_rules", "kernel_marks", "op_name_rules", "step_rules")
 #: Functions compiled from a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {
+    **{f"_matching_{table}": table for table in MATCHED},
     "_category_rule": "category_rules",
     "_op_category_rule": "op_category_rules",
+    "_trace_op_rule": "trace_op_rules",
     "_display_name": "name_rules",
     "_is_gap_marker": "gap_markers",
 }

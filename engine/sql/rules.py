@@ -6,18 +6,21 @@ once per query. So the rules of a table become one expression of constants when 
 
 from __future__ import annotations
 
+from functools import partial
+
 import duckdb
 
 from ..errors import InputError
-from .modules import quoted
+from .modules import MATCHED, quoted
 
 
 def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str, *, check: bool) -> None:
     """Create the function of a table's rules.
 
-    `_category_rule(name, profile)` is the priority of the matching category rule, `_op_category_rule(operator)` that
-    of the matching operator rule, `_display_name(name)` the name after all replacements, `_is_gap_marker(name)` if an
-    operation of that name does no work of its own.
+    `_category_rule(name, profile)` is the priority of the first matching category rule, `_op_category_rule(text)` and
+    `_trace_op_rule(text)` that of the first matching operator rule, `_matching_TABLE(text)` the priorities of all
+    matching rules, `_display_name(name)` the name after all replacements, `_is_gap_marker(name)` if an operation of
+    that name does no work of its own.
 
     Args:
         connection: the connection.
@@ -47,10 +50,22 @@ def _category_rule(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     return f"_category_rule(kernel, kernel_profile) AS {_ladder(branches)}", "_category_rule('', '')"
 
 
-def _op_category_rule(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
-    rules = connection.execute("SELECT priority, pattern FROM op_category_rules ORDER BY priority").fetchall()
-    branches = [f"WHEN regexp_matches(operator, {quoted(pattern)}) THEN {priority}" for priority, pattern in rules]
-    return f"_op_category_rule(operator) AS {_ladder(branches)}", "_op_category_rule('')"
+def _first(table: str, connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    function = f"_{table.removesuffix('s')}"
+    return f"{function}(text) AS {_ladder(_branches(table, connection))}", f"{function}('')"
+
+
+def _all(table: str, connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    tried = ", ".join(map(_ladder, ([branch] for branch in _branches(table, connection))))
+    return (
+        f"_matching_{table}(text) AS list_filter([{tried}]::INTEGER[], LAMBDA rule: rule IS NOT NULL)",
+        f"_matching_{table}('')",
+    )
+
+
+def _branches(table: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    rules = connection.execute(f"SELECT priority, pattern FROM {table} ORDER BY priority").fetchall()
+    return [f"WHEN regexp_matches(text, {quoted(pattern)}) THEN {priority}" for priority, pattern in rules]
 
 
 def _ladder(branches: list[str]) -> str:
@@ -73,7 +88,9 @@ def _is_gap_marker(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
 
 _MACROS = {
     "category_rules": _category_rule,
-    "op_category_rules": _op_category_rule,
+    "op_category_rules": partial(_first, "op_category_rules"),
+    "trace_op_rules": partial(_first, "trace_op_rules"),
     "name_rules": _display_name,
     "gap_markers": _is_gap_marker,
+    **{table: partial(_all, table) for table in MATCHED},
 }

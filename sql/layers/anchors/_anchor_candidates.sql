@@ -125,10 +125,12 @@ rules AS (
 matches AS (
     SELECT r.trace_id, r.preference, n.name
     FROM _anchor_rules AS r
-    JOIN trace_names AS n
-        ON n.trace_id = r.trace_id AND (n.is_likely OR r.pattern_source <> 'detected')
+    JOIN trace_names AS n ON n.trace_id = r.trace_id
+    -- In this order, since a regular expression from a table is compiled for every name.
     WHERE CASE
-        WHEN r.is_plain THEN contains(n.name, r.pattern) ELSE regexp_matches(n.name, r.pattern)
+        WHEN r.pattern_source = 'detected' AND NOT n.is_likely THEN FALSE
+        WHEN r.is_plain THEN contains(n.name, r.pattern)
+        ELSE regexp_matches(n.name, r.pattern)
     END
     UNION
     SELECT trace_id, preference, name

@@ -34,8 +34,11 @@ types AS (
     SELECT
         n.trace_id, n.display_name,
         arg_min({'mark': m.mark, 'rows': m.min_rows}, m.priority) AS rule
-    FROM (SELECT DISTINCT trace_id, display_name FROM on_device) AS n
-    JOIN ascend_marks AS m ON regexp_matches(n.display_name, m.pattern)
+    FROM (
+        SELECT trace_id, display_name, unnest(_matching_ascend_marks(display_name)) AS priority
+        FROM (SELECT DISTINCT trace_id, display_name FROM on_device)
+    ) AS n
+    JOIN ascend_marks AS m ON m.priority = n.priority
     GROUP BY n.trace_id, n.display_name
 ),
 ruled AS (

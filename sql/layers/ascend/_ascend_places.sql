@@ -103,7 +103,8 @@ training AS (
     FROM (SELECT DISTINCT trace_id, device, type, category FROM _ascend_marks) AS n
     JOIN anchor_roles AS a ON a.category = n.category AND a.role = 'inside'
     JOIN direction_rules AS r
-        ON r.subject = 'kernel' AND r.direction = 'backward' AND regexp_matches(n.type, r.pattern)
+        ON r.subject = 'kernel' AND r.direction = 'backward'
+        AND list_contains(_matching_direction_rules(n.type), r.priority)
 ),
 placed AS (
     SELECT

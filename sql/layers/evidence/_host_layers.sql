@@ -7,9 +7,12 @@ CREATE VIEW _annotated_layers AS
 WITH directions AS (
     SELECT n.name, arg_min(r.direction, r.priority) AS direction
     FROM (
-        SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'user_annotation'
+        SELECT name, unnest(_matching_direction_rules(name)) AS priority
+        FROM (
+            SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'user_annotation'
+        )
     ) AS n
-    JOIN direction_rules AS r ON r.subject = 'annotation' AND regexp_matches(n.name, r.pattern)
+    JOIN direction_rules AS r ON r.priority = n.priority AND r.subject = 'annotation'
     GROUP BY n.name
 ),
 annotations AS (

@@ -18,9 +18,11 @@ names AS (
     SELECT
         a.name,
         arg_min({'step_source': r.step_source, 'stage': r.stage}, r.priority) AS rule
-    FROM (SELECT DISTINCT name FROM annotations) AS a
-    JOIN step_rules AS r
-        ON r.step_source <> 'train step' AND regexp_matches(a.name, r.pattern)
+    FROM (
+        SELECT name, unnest(_matching_step_rules(name)) AS priority
+        FROM (SELECT DISTINCT name FROM annotations)
+    ) AS a
+    JOIN step_rules AS r ON r.priority = a.priority AND r.step_source <> 'train step'
     GROUP BY a.name
 ),
 reaching AS (

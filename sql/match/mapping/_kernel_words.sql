@@ -16,8 +16,11 @@ marked AS (
     SELECT
         n.name, r.mark, r.inputs, arg_min(r.value, r.priority) AS value,
         min(r.priority) AS priority
-    FROM (SELECT DISTINCT name FROM names) AS n
-    JOIN kernel_marks AS r ON regexp_matches(lower(n.name), r.pattern)
+    FROM (
+        SELECT name, unnest(_matching_kernel_marks(lower(name))) AS priority
+        FROM (SELECT DISTINCT name FROM names)
+    ) AS n
+    JOIN kernel_marks AS r ON r.priority = n.priority
     GROUP BY n.name, r.mark, r.inputs
 ),
 given AS (

@@ -19,10 +19,10 @@ WITH found AS (
         AND NOT regexp_matches(name, '^ProfilerStep#\d+$')
 ),
 steps AS (
-    SELECT name
-    FROM (SELECT DISTINCT name FROM found)
-    JOIN step_rules ON regexp_matches(name, pattern)
-    GROUP BY name
+    SELECT any_value(name) AS name
+    FROM found
+    GROUP BY found.name
+    HAVING len(_matching_step_rules(any_value(name))) > 0
 )
 SELECT trace_id, pid, tid, event_id AS scope_id, kind, name AS scope, start_ns, end_ns
 FROM found

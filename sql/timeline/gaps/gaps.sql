@@ -34,7 +34,11 @@ named AS (
     WHERE chains.gap_ns >= stored_ns
 ),
 ending_names AS (
-    SELECT name FROM (SELECT DISTINCT name FROM named) WHERE _is_gap_marker(name)
+    -- DuckDB tries a condition on the key of a group on every row.
+    SELECT any_value(name) AS name
+    FROM named
+    GROUP BY named.name
+    HAVING _is_gap_marker(any_value(name))
 ),
 marked AS (
     SELECT trace_id, device, kernel_id, chain_end_ns
@@ -50,7 +54,10 @@ operations AS (
     WHERE kernels.end_ns >= kernels.start_ns
 ),
 marker_names AS (
-    SELECT name FROM (SELECT DISTINCT name FROM operations) WHERE _is_gap_marker(name)
+    SELECT any_value(name) AS name
+    FROM operations
+    GROUP BY operations.name
+    HAVING _is_gap_marker(any_value(name))
 ),
 placed AS (
     SELECT

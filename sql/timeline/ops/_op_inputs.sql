@@ -49,10 +49,7 @@ WITH names AS (
     WHERE lane = 'host' AND category = 'cpu_op'
 ),
 ruled AS (
-    SELECT op, min(priority) AS priority
-    FROM names
-    JOIN trace_op_rules ON regexp_matches(op, pattern)
-    GROUP BY op
+    SELECT op, _trace_op_rule(op) AS priority FROM names
 ),
 needs AS (
     SELECT

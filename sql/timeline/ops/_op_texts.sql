@@ -6,8 +6,11 @@ WITH names AS (
 ),
 ruled AS (
     SELECT canonical_name, arg_min({'class': class, 'collective': collective}, priority) AS found
-    FROM (SELECT DISTINCT canonical_name FROM names)
-    JOIN op_name_rules ON regexp_matches(lower(canonical_name), pattern)
+    FROM (
+        SELECT canonical_name, unnest(_matching_op_name_rules(lower(canonical_name))) AS priority
+        FROM (SELECT DISTINCT canonical_name FROM names)
+    )
+    JOIN op_name_rules USING (priority)
     GROUP BY canonical_name
 )
 SELECT

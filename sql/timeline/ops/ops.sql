@@ -68,9 +68,11 @@ fields AS (
 matches AS (
     -- Rules are tried once per distinct text.
     SELECT field, value, min(priority) AS priority
-    FROM (SELECT DISTINCT field, value FROM fields)
-    JOIN family_rules USING (field)
-    WHERE regexp_matches(value, pattern)
+    FROM (
+        SELECT field, value, unnest(_matching_family_rules(value)) AS priority
+        FROM (SELECT DISTINCT field, value FROM fields)
+    )
+    JOIN family_rules USING (priority, field)
     GROUP BY field, value
 ),
 ruled AS (

@@ -67,8 +67,11 @@ ruled AS (
             },
             r.priority
         ) AS rule
-    FROM (SELECT DISTINCT name FROM annotations) AS a
-    JOIN step_rules AS r ON regexp_matches(a.name, r.pattern)
+    FROM (
+        SELECT name, unnest(_matching_step_rules(name)) AS priority
+        FROM (SELECT DISTINCT name FROM annotations)
+    ) AS a
+    JOIN step_rules AS r ON r.priority = a.priority
     GROUP BY a.name
 ),
 names AS (

@@ -19,15 +19,18 @@ CREATE VIEW _training_kernels AS
 WITH names AS (
     SELECT n.subject, n.name, arg_min(r.direction, r.priority) AS direction
     FROM (
-        SELECT DISTINCT 'annotation' AS subject, name
-        FROM events
-        WHERE lane = 'host' AND category = 'user_annotation'
-        UNION
-        SELECT s.subject, k.display_name
-        FROM (SELECT DISTINCT display_name FROM kernels) AS k
-        CROSS JOIN (VALUES ('kernel'), ('unmarked kernel')) AS s(subject)
+        SELECT subject, name, unnest(_matching_direction_rules(name)) AS priority
+        FROM (
+            SELECT DISTINCT 'annotation' AS subject, name
+            FROM events
+            WHERE lane = 'host' AND category = 'user_annotation'
+            UNION
+            SELECT s.subject, k.display_name
+            FROM (SELECT DISTINCT display_name FROM kernels) AS k
+            CROSS JOIN (VALUES ('kernel'), ('unmarked kernel')) AS s(subject)
+        )
     ) AS n
-    JOIN direction_rules AS r ON r.subject = n.subject AND regexp_matches(n.name, r.pattern)
+    JOIN direction_rules AS r ON r.priority = n.priority AND r.subject = n.subject
     GROUP BY n.subject, n.name
 ),
 notes AS (

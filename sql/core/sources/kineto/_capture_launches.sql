@@ -185,10 +185,9 @@ sequences AS (
     GROUP BY trace_id, capture_id
 ),
 op_categories AS (
-    SELECT op_name, arg_min(category, priority) AS op_category
-    FROM (SELECT DISTINCT op_name FROM given)
-    JOIN op_category_rules ON regexp_matches(op_name, pattern)
-    GROUP BY op_name
+    SELECT op_name, category AS op_category
+    FROM (SELECT DISTINCT op_name, _op_category_rule(op_name) AS priority FROM given)
+    JOIN op_category_rules USING (priority)
 )
 SELECT
     launches.trace_id, launches.capture_id, launches.capture_name, sequences.sequence,
