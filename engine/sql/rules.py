@@ -6,6 +6,7 @@ once per query. So the rules of a table become one expression of constants when 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import duckdb
@@ -86,7 +87,7 @@ def _is_gap_marker(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     return f"_is_gap_marker(operation) AS {tried or 'false'}", "_is_gap_marker('')"
 
 
-_MACROS = {
+_MACROS: dict[str, Callable[[duckdb.DuckDBPyConnection], tuple[str, str]]] = {
     "category_rules": _category_rule,
     "op_category_rules": partial(_first, "op_category_rules"),
     "trace_op_rules": partial(_first, "trace_op_rules"),
