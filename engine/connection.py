@@ -36,6 +36,11 @@ FROM read_parquet(getvariable('event_files'), hive_partitioning = false, filenam
 _HELD = 50_000
 
 
+def cores() -> int:
+    """Return the number of CPU cores that this process may use: in a job of a cluster, often not all of them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     """Return a connection to a database in memory.
 
@@ -56,6 +61,8 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
         if not threads.isdecimal() or not 1 <= int(threads) <= 1024:
             raise UsageError(f"TRACELAKE_THREADS={threads}: expected a number of threads, 1 to 1024.")
         config["threads"] = int(threads)
+    elif cores() < (os.cpu_count() or 1):  # DuckDB knows the limits of a container, but not which cores are a process's
+        config["threads"] = cores()
     connection = duckdb.connect(config=config)
     # Global, so that cursors have the settings too.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import xxhash
 
-from ..engine.connection import database
+from ..engine.connection import cores, database
 from ..engine.errors import InputError
 from ..engine.storage.layout import Layout
 from ..engine.storage.paths import parquet_rows, readable
@@ -128,7 +128,7 @@ def read_one(
     """
     what = input_of(path)
     try:
-        threads = threads or min(_MAX_THREADS, os.cpu_count() or 1)
+        threads = threads or min(_MAX_THREADS, cores())
         with database(threads, folder / "spill") as connection:
             writers = [LaneWriter(connection, folder / "events", number) for number in range(threads + 1)]
             return _read_into(what, folder, connection, writers, progress, name)

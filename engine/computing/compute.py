@@ -35,7 +35,7 @@ from .work import Answers, Work
 _SORTED = 100_000
 #: Up to this many rows, starting zstd takes longer than it saves.
 _FEW = 1000
-#: Tables computed concurrently for a single trace: for a small one, planning takes longer than computing.
+#: Most tables computed concurrently for a single trace: for a small one, planning takes longer than computing.
 _AT_ONCE = 2
 #: From this many device and host events on, a trace's tables are computed one at a time: two would share the memory.
 #: Python events, nine of ten where stacks were recorded, are read by few tables that need little memory.
@@ -58,6 +58,9 @@ class Worker:
         """Open an in-memory database; without a limit, `Memory` sets one."""
         self.connection = connect(memory_limit)
         self._memory = Memory(self.connection) if memory_limit is None else None
+        [(threads,)] = self.connection.execute("SELECT current_setting('threads')").fetchall()
+        #: Tables of a small trace computed concurrently.
+        self._at_once = min(_AT_ONCE, threads)
         self.lookups = LookupTables(layout)
         #: The type of the trace ids.
         self._trace_ids = "VARCHAR"
@@ -161,7 +164,7 @@ class Worker:
         ]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
         large = self._is_large(work)
-        for done in self._done([*tables, *files], _AT_ONCE if len(traces) == 1 and not large else 1):
+        for done in self._done([*tables, *files], self._at_once if len(traces) == 1 and not large else 1):
             if large:
                 give_back()
             for name in needs.get(done, ()) & unread.keys():

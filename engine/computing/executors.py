@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Protocol, TypeVar
 
+from ..connection import cores
 from ..errors import InputError
 from ..storage.layout import Layout
 
@@ -52,7 +52,7 @@ class Threads:
         Args:
             jobs: chunks in progress at once; default: the number of cores, up to 8.
         """
-        self._cores = min(_MOST_AT_ONCE, os.cpu_count() or 1)
+        self._cores = min(_MOST_AT_ONCE, cores())
         self.at_once = jobs or self._cores
         #: Set when the results are no longer needed; work may check it to end early.
         self.stopped = threading.Event()

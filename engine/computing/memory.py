@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from ..connection import close_idle
+from ..connection import close_idle, cores
 
 if TYPE_CHECKING:
     import duckdb
@@ -93,7 +92,7 @@ def share_heaps() -> None:
 
     Memory freed by one thread then serves the next: 40 MB less for a large trace. Only for processes of our own.
     """
-    _of_glibc("mallopt", _M_ARENA_MAX, os.cpu_count() or 1)
+    _of_glibc("mallopt", _M_ARENA_MAX, cores())
 
 
 def _of_glibc(function: str, *arguments: int) -> None:

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from tracelake.engine.computing import compute
+from tracelake.engine.computing import compute, workers
 from tracelake.engine.computing.as_tables import as_tables
 from tracelake.engine.computing.compute import Worker
 from tracelake.engine.sql import modules
@@ -104,7 +104,8 @@ def test_ids_of_traces_are_numbers_in_all_that_is_computed_and_texts_in_what_is_
 
 @pytest.fixture
 def at_once(monkeypatch) -> list[int]:
-    """How many tables are made at once of each batch."""
+    """How many tables are made at once of each batch, by workers of this test."""
+    monkeypatch.setattr(workers, "_idle", [])
     seen: list[int] = []
     whole = Worker._done
 
@@ -116,24 +117,37 @@ def at_once(monkeypatch) -> list[int]:
     return seen
 
 
+QUESTIONS = ("FROM kernels ORDER BY kernel_id", "FROM gaps ORDER BY device, gap_id", "FROM findings ORDER BY 2")
+
+
 def test_a_large_trace_is_computed_table_by_table_and_has_the_same_rows(
     s1_lake, s1_file, tmp_path, monkeypatch, at_once
 ):
+    monkeypatch.setenv("TRACELAKE_THREADS", "2")
     monkeypatch.setattr(compute, "_LARGE", 0)
     monkeypatch.setattr(compute, "_SORTED", 0)
     with Lake(tmp_path / "large", stored=True) as lake:
         lake.ingest(s1_file)
-        for question in (
-            "FROM kernels ORDER BY kernel_id",
-            "FROM gaps ORDER BY device, gap_id",
-            "FROM findings ORDER BY 2",
-        ):
+        for question in QUESTIONS:
             assert lake.rows(question) == s1_lake.rows(question)
     assert at_once == [1]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_as_many_tables_are_made_at_once_as_there_are_threads_and_their_rows_are_the_same(
+    s1_lake, s1_file, tmp_path, monkeypatch, at_once, threads
+):
+    monkeypatch.setenv("TRACELAKE_THREADS", str(threads))
+    with Lake(tmp_path / "made", stored=True) as lake:
+        lake.ingest(s1_file)
+        for question in QUESTIONS:
+            assert lake.rows(question) == s1_lake.rows(question)
+    assert at_once == [threads]
+
+
 @pytest.mark.parametrize(("category", "expected"), [("python_function", 2), ("cpu_op", 1), ("kernel", 1)])
 def test_a_trace_is_large_by_what_its_tables_are_made_of(tmp_path, monkeypatch, at_once, category, expected):
+    monkeypatch.setenv("TRACELAKE_THREADS", "2")
     monkeypatch.setattr(compute, "_LARGE", 300)
     trace = Trace()
     for nth in range(299):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import tracelake
 from tracelake.engine import aside, store
 from tracelake.engine.computing import publish, renew
+from tracelake.engine.computing.executors import Threads
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.engine.sql import modules
 from tracelake.engine.storage.tables import Tables
@@ -463,6 +465,16 @@ def test_threads_are_as_many_as_the_environment_says(tmp_path, monkeypatch):
         monkeypatch.setenv("TRACELAKE_THREADS", wrong)
         with pytest.raises(UsageError, match=f"TRACELAKE_THREADS={wrong}: expected a number of threads"):
             Lake(tmp_path / "one").rows("SELECT 1")
+
+
+def test_threads_are_no_more_than_the_cores_that_a_process_may_use(tmp_path, monkeypatch):
+    """As in a job of Slurm; DuckDB counts all cores of the machine."""
+    monkeypatch.delenv("TRACELAKE_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
+    assert Threads().at_once == 3
+    with Lake(tmp_path / "three") as lake:
+        assert lake.rows("SELECT current_setting('threads')") == [(3,)]
 
 
 def test_an_asof_join_of_a_few_rows_by_estimate_sorts_all_the_same(lake):
