@@ -72,8 +72,10 @@ summed AS (
         sum(dur_ns) / 1000.0 AS sum_us, min(dur_ns) / 1000.0 AS min_us,
         sum(dur_ns) / 1000.0 / count(*) AS mean_us, median(dur_ns) / 1000.0 AS median_us,
         quantile_cont(dur_ns, 0.95) / 1000.0 AS p95_us, max(dur_ns) / 1000.0 AS max_us,
-        stddev_pop(dur_ns) / 1000.0 AS std_us, min_by(trace, ingested_at) AS first_trace,
-        max_by(trace, ingested_at) AS last_trace, min(row(trace_id, kernel_id)) AS example
+        stddev_pop(dur_ns) / 1000.0 AS std_us,
+        min_by(trace, (ingested_at, trace)) AS first_trace,
+        max_by(trace, (ingested_at, trace)) AS last_trace,
+        min(row(trace_id, kernel_id)) AS example
     FROM keyed
     GROUP BY work
 ),

@@ -32,7 +32,7 @@ valued AS (
 )
 SELECT
     metric, named.run, min(recorded_at) AS recorded_at,
-    arg_min(recorded_at_source, recorded_at) AS source, count(*) AS traces,
+    arg_min(recorded_at_source, (recorded_at, recorded_at_source)) AS source, count(*) AS traces,
     median(value) AS value, min(value) AS low, max(value) AS high
 FROM valued
 JOIN named USING (trace_id)

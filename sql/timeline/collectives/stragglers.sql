@@ -30,7 +30,8 @@ WITH calls AS (
     SELECT
         delays.run, delays.trace_id, delays.rank, delays.device, own.start_ns, participants,
         is_last, late_us, alone_us, behind_us, brought_us, others_waited_us,
-        delays.exposed_waiting_us, delays.clock_residual_us
+        delays.exposed_waiting_us, delays.clock_residual_us,
+        others_waited_us + delays.exposed_waiting_us AS waited_us
     FROM collective_delays AS delays
     JOIN collectives AS own
         ON own.trace_id = delays.trace_id AND own.collective_id = delays.collective_id
@@ -39,8 +40,8 @@ WITH calls AS (
 longest AS (
     SELECT
         calls.trace_id, calls.device,
-        arg_max(participants, others_waited_us + exposed_waiting_us) AS participants,
-        arg_max(is_last, others_waited_us + exposed_waiting_us) AS is_last
+        arg_max(participants, (waited_us, calls.start_ns)) AS participants,
+        arg_max(is_last, (waited_us, calls.start_ns)) AS is_last
     FROM calls
     ASOF JOIN steps
         ON steps.trace_id = calls.trace_id
