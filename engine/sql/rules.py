@@ -12,6 +12,7 @@ from functools import partial
 import duckdb
 
 from ..errors import InputError
+from . import parsed
 from .modules import MATCHED, quoted
 
 
@@ -33,7 +34,7 @@ def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str, *, c
     """
     macro, call = _MACROS[table](connection)
     try:
-        connection.execute(f"CREATE OR REPLACE MACRO {macro}")
+        parsed.execute(connection, f"CREATE OR REPLACE MACRO {macro}")
         if check:
             connection.execute(f"SELECT {call}").fetchall()
     except duckdb.Error as error:
