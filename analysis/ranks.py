@@ -61,6 +61,8 @@ def find_run(store: Store, run: str) -> tuple[str, str]:
     try:
         trace_id = locate(store, run)
     except UsageError as error:
+        if store.rows("SELECT trace_id FROM traces WHERE trace = $1", [run]):
+            raise  # several traces have the name
         known = [name for (name,) in store.rows("SELECT DISTINCT run FROM traces WHERE run IS NOT NULL ORDER BY run")]
         raise UsageError(
             f"{run}: no run is so named, nor a trace. `tracelake traces` lists both.{guess(run, known)}"

@@ -50,8 +50,8 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
 -- noise      DOUBLE   the change that chance can explain (_change_noise), in the unit of change;
---                     NULL if a trace has fewer than three steps, unless the part is new in the
---                     second trace: from the spread of that one
+--                     NULL if a trace has fewer than three steps, or periods for period_median,
+--                     unless the part is new in the second trace: from the spread of that one
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
 --                     if a side has no value
 CREATE VIEW _gated AS

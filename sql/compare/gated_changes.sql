@@ -27,7 +27,8 @@
 --                       interval if that is larger (5 % over all measures), except for step_p90,
 --                       since a tail is itself a spread; for medians, if larger, twice the smaller
 --                       of the distances by which the 95 % intervals of both reach towards the
---                       other; NULL if a trace has fewer than three steps
+--                       other; NULL if a trace has fewer than three steps, or three, which have
+--                       two periods, for period_median: then the threshold alone decides
 -- unit         VARCHAR  unit of before and after: µs, or % of the devices' time
 -- change_unit  VARCHAR  unit of change, threshold and noise: % of before, or points (percentage
 --                       points)

@@ -148,13 +148,16 @@ judged AS (
         s.side, s.baseline, s.level, s.depth, s.parent, s.term, s.name, s.before_ns, s.after_ns,
         s.more_work_ns, s.work_ns, s.matched_ns, sqrt(before_var + after_var) AS error_ns,
         least(before_replicates, after_replicates) AS replicates,
-        -- Else Welch's degrees of freedom; if nothing varies, those of both sides.
-        coalesce(runs_freedom, CAST(greatest(coalesce(floor(
+        -- Else Welch's degrees of freedom, but no more than two sides of the smaller size have: two
+        -- replicates that chance has put close together would hide how little they show.
+        coalesce(runs_freedom, CAST(greatest(least(coalesce(floor(
             pow(before_var + after_var, 2) / nullif(
                 pow(before_var, 2) / nullif(before_replicates - 1, 0)
                 + pow(after_var, 2) / nullif(after_replicates - 1, 0), 0
             )
-        ), before_replicates + after_replicates - 2), 1) AS BIGINT)) AS freedom,
+        ), before_replicates + after_replicates - 2), 2 * (least(
+            before_replicates, after_replicates
+        ) - 1)), 1) AS BIGINT)) AS freedom,
         count(*) OVER (PARTITION BY s.side, s.baseline, s.level) AS terms
     FROM summed AS s
     JOIN spread

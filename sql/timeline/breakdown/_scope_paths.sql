@@ -19,14 +19,15 @@ WITH found AS (
         AND NOT regexp_matches(name, '^ProfilerStep#\d+$')
 ),
 steps AS (
-    SELECT any_value(name) AS name
+    -- As a condition on the key it would be tried on every row.
+    SELECT trace_id, any_value(name) AS name
     FROM found
-    GROUP BY found.name
+    GROUP BY trace_id, found.name
     HAVING len(_matching_step_rules(any_value(name))) > 0
 )
 SELECT trace_id, pid, tid, event_id AS scope_id, kind, name AS scope, start_ns, end_ns
 FROM found
-ANTI JOIN steps USING (name)
+ANTI JOIN steps USING (trace_id, name)
 UNION ALL
 SELECT trace_id, pid, tid, event_id, 'module', module, start_ns, end_ns
 FROM module_calls

@@ -35,15 +35,15 @@ named AS (
 ),
 ending_names AS (
     -- DuckDB tries a condition on the key of a group on every row.
-    SELECT any_value(name) AS name
+    SELECT trace_id, any_value(name) AS name
     FROM named
-    GROUP BY named.name
+    GROUP BY trace_id, named.name
     HAVING _is_gap_marker(any_value(name))
 ),
 marked AS (
     SELECT trace_id, device, kernel_id, chain_end_ns
     FROM named
-    SEMI JOIN ending_names USING (name)
+    SEMI JOIN ending_names USING (trace_id, name)
 ),
 operations AS (
     SELECT trace_id, device, start_ns, end_ns, kernel_id, name
@@ -54,9 +54,9 @@ operations AS (
     WHERE kernels.end_ns >= kernels.start_ns
 ),
 marker_names AS (
-    SELECT any_value(name) AS name
+    SELECT trace_id, any_value(name) AS name
     FROM operations
-    GROUP BY operations.name
+    GROUP BY trace_id, operations.name
     HAVING _is_gap_marker(any_value(name))
 ),
 placed AS (
@@ -69,7 +69,7 @@ placed AS (
             ORDER BY operations.start_ns, operations.end_ns, operations.kernel_id
         ) AS place
     FROM operations
-    LEFT JOIN marker_names USING (name)
+    LEFT JOIN marker_names USING (trace_id, name)
 ),
 followed AS (
     SELECT

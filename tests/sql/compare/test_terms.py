@@ -333,6 +333,24 @@ def test_what_one_side_alone_does_is_listed_where_it_runs(lake):
     assert shares == (100, pytest.approx(100 * 440 / 460))
 
 
+def test_two_steps_beside_many_have_the_degrees_of_freedom_of_two(tmp_path):
+    """Two sides of two steps have two; Welch's formula gives up to 11 where the two happen to be alike."""
+    with tracelake.open(tmp_path / "lake") as made:
+        many = [write(tmp_path / f"many{nth}.json", noise=NOISE, steps=12, seed=nth) for nth in range(10)]
+        two = [write(tmp_path / f"two{nth}.json", noise=NOISE, steps=2, seed=100 + nth) for nth in range(10)]
+        made.ingest(*many, *two)
+        verdicts = [
+            verdict
+            for nth in range(10)
+            for (verdict,) in made.compare_sides(f"many{nth}", f"two{nth}")
+            .terms.filter("level = 'category'")
+            .select("verdict")
+            .fetchall()
+        ]
+    assert len(verdicts) > 30
+    assert not {"slower", "faster"} & set(verdicts)
+
+
 def test_one_step_cannot_tell(lake):
     [(verdict, low)] = compared(lake, "before", "single").sides.select("verdict, ci_low_pct").fetchall()
     assert (verdict, low) == ("cannot tell: one step", None)

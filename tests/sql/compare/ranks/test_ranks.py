@@ -157,6 +157,16 @@ def test_a_part_of_the_name_of_a_run_is_answered_with_the_run(tmp_path):
         lake.ranks("nightly_7")
 
 
+def test_a_name_of_several_traces_is_asked_for_its_id(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    for night in "ab":
+        (tmp_path / night).mkdir()
+        file, *_ = write_ranks(tmp_path / night, [Rank(), Rank()], steps=2, seed=ord(night))
+        lake.ingest(file, run=night)
+    with pytest.raises(UsageError, match=r"rank0 names 2 traces: .* Give the id"):
+        lake.ranks("rank0")
+
+
 def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
     lake = tracelake.open(tmp_path / "lake")
     first, *_ = write_ranks(tmp_path, [Rank(), Rank()], steps=2)
