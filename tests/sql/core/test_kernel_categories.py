@@ -30,6 +30,8 @@ gemm      | triton_tem_fused_mm_silu_7
 gemm      | Cijk_Alik_Bljk_HHS_BH_Bias_A_gelu_UserArgs_MT64x64x64
 gemm      | void splitKreduce_kernel<32, 16, int, __nv_bfloat16, __nv_bfloat16, float, __nv_bfloat16, true, true, false>(int)
 gemm      | void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true, cublasGemvTensorStridedBatched<float const>>(int)
+gemm      | flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32
+gemm      | _ZN7ck_tile6kentryILi1ENS_12FlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 gemm      | _qkv_lora_b_kernel
 gemm      | _gate_up_lora_b_kernel
 gemm      | _sgemm_lora_a_kernel
