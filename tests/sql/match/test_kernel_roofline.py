@@ -201,6 +201,9 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_HHS_BH_Bias_MT256x192x64", "fp16"),
         ("Cijk_Alik_Bljk_F8BS_BH_Bias_MT256x192x64", "fp8"),
         ("Cijk_Alik_Bljk_SB_MT64x32x16", "fp32"),
+        ("Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "fp32"),
+        # XF32, AMD's name of TF32.
+        ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "tf32"),
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
         # aiter: beside the type of the operands stands that of the result.
