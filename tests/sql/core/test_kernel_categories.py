@@ -40,6 +40,17 @@ moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImpl
 norm      | at::native::xpu::FusedNormKernel<float>
 linear_attention | _chunk_cumsum_fwd_kernel
 linear_attention | _bmm_chunk_fwd_kernel
+linear_attention | prepare_wy_repr_bwd_kernel
+attention | parallel_nsa_fwd_kernel
+attention | parallel_nsa_bwd_kernel_dkv
+attention | parallel_nsa_compression_fwd_kernel
+moe_gemm  | mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256_pm1_async_v32
+moe_gemm  | mfma_moe2_afp4_wfp4_bf16_cshuffle_t32x128x256
+norm      | void cuComputePartGradGammaBeta<float, float, c10::BFloat16, false>(c10::BFloat16 const*)
+norm      | void at::native::(anonymous namespace)::cuComputeGradGammaBeta<float, float>(float const*)
+norm      | void at::native::(anonymous namespace)::cuComputeGradInput<float, float>(float const*)
+quant     | vllm::gptq::reconstruct_exllama_4bit_kernel
+gemm      | void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 8>(__half const*)
 activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
 activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)
 activation | triton_poi_fused_addmm_gelu_view_15
