@@ -5,9 +5,10 @@
 CREATE VIEW _kernel_leaves AS
 WITH found AS (
     SELECT
-        o.trace_id, o.kernel_id, o.trace_id AS op_trace_id, o.op_id, k.op_name, o.own_work_id,
+        o.trace_id, o.kernel_id, o.trace_id AS op_trace_id, o.counted_op_id AS op_id,
+        k.op_name, o.own_work_id,
         'correlation' AS map_rule
-    FROM _kernel_ops AS o
+    FROM kernel_operators AS o
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     UNION ALL
     SELECT trace_id, kernel_id, op_trace_id, op_id, op_name, own_work_id, 'graph_capture'

@@ -20,11 +20,11 @@ WITH captured AS (
 )
 SELECT
     c.trace_id, c.kernel_id, c.capture_trace_id AS op_trace_id,
-    CASE WHEN moved.work_id IS NULL THEN around.op_id END AS op_id, c.op_name,
+    CASE WHEN moved.work_id IS NULL THEN around.counted_op_id END AS op_id, c.op_name,
     moved.work_id AS own_work_id
 FROM captured AS c
 LEFT JOIN operator_works AS moved
     ON moved.trace_id = c.capture_trace_id AND moved.work_id = c.own_work_id
     AND moved.family = 'memory'
-LEFT JOIN _launch_ops AS around
+LEFT JOIN launch_operators AS around
     ON around.trace_id = c.capture_trace_id AND around.launch_id = c.capture_launch_id;

@@ -89,8 +89,8 @@ attentions AS (
                 'pairs_full': w.queries * w.keys // w.sequences
             }, k.start_ns
         ) AS shape
-    FROM _kernel_ops AS o
-    JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+    FROM kernel_operators AS o
+    JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.counted_op_id
     JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
     JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
@@ -107,8 +107,8 @@ heads AS (
         JOIN passes AS p
             ON p.trace_id = s.trace_id AND p.device = k.device
             AND p.pass_id = s.pass_id AND k.start_ns >= p.end_ns
-        JOIN _kernel_ops AS o ON o.trace_id = s.trace_id AND o.kernel_id = s.kernel_id
-        JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+        JOIN kernel_operators AS o ON o.trace_id = s.trace_id AND o.kernel_id = s.kernel_id
+        JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.counted_op_id
         JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
         WHERE s.layer_id IS NULL AND w.family = 'product'
     )

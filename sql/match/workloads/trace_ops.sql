@@ -86,15 +86,15 @@ WHERE leaves.start_ns < reaching.until_ns;
 CREATE VIEW trace_ops AS
 WITH spots AS (
     SELECT
-        o.trace_id, o.op_id, min(k.device) AS device, min(s.pass_id) AS pass_id,
+        o.trace_id, o.counted_op_id AS op_id, min(k.device) AS device, min(s.pass_id) AS pass_id,
         min(s.layer_id) AS layer_id,
         bool_or(coalesce(w.is_windowed, FALSE)) AS is_windowed
-    FROM _kernel_ops AS o
+    FROM kernel_operators AS o
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     LEFT JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
     LEFT JOIN _kernel_words AS w ON w.trace_id = k.trace_id AND w.name = k.name
-    WHERE o.op_id IS NOT NULL
-    GROUP BY o.trace_id, o.op_id
+    WHERE o.counted_op_id IS NOT NULL
+    GROUP BY o.trace_id, o.counted_op_id
 ),
 paths AS (
     -- Layers by the names of modules: DecoderLayer_3, layers.3, layers_3.

@@ -1,6 +1,7 @@
 -- One row per kernel whose floating-point operations follow from shapes: its own in a table of
 -- Ascend kernels, see ascend_operators, else those of the framework operator whose work it does,
--- see operator_works.
+-- see operator_works: the counted operator that launched it or is around the one that did, see
+-- kernel_operators.
 --
 -- Each call counts once, see counted_operators, and not at all if one of its kernels has its own
 -- shapes. Its work is done by the operator's kernels whose category does such work
@@ -20,17 +21,18 @@ own AS (
 ),
 launched AS (
     SELECT
-        k.trace_id, k.kernel_id, k.op_id, k.start_ns, k.dur_ns, o.flop,
+        k.trace_id, k.kernel_id, o.op_id, k.start_ns, k.dur_ns, o.flop,
         coalesce(contains(c.families, o.family), FALSE) AS fits,
         own.kernel_id IS NOT NULL AS has_own
     FROM kernels AS k
-    JOIN counted AS o ON o.trace_id = k.trace_id AND o.op_id = k.op_id
+    JOIN kernel_operators AS caused
+        ON caused.trace_id = k.trace_id AND caused.kernel_id = k.kernel_id
+    JOIN counted AS o ON o.trace_id = caused.trace_id AND o.op_id = caused.counted_op_id
     LEFT JOIN operator_categories AS c
         ON c.category
         = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
     LEFT JOIN own ON own.trace_id = k.trace_id AND own.kernel_id = k.kernel_id
-    -- An operator around the launch of a graph does not describe the graph's kernels.
-    WHERE k.kind = 'compute' AND k.dur_ns > 0 AND coalesce(k.launch_kernels, 1) = 1
+    WHERE k.kind = 'compute' AND k.dur_ns > 0
 ),
 workers AS (
     SELECT trace_id, kernel_id, op_id, start_ns, dur_ns, CAST(flop AS HUGEINT) AS flop

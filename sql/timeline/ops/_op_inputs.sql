@@ -19,7 +19,8 @@ list_reduce(
 -- result. The result is the last input with two dimensions or more. The factors are the two before
 -- it that fit it with one inner dimension, which both have; the inputs of what is fused into a
 -- factor fit as it does. If pairs have different inner dimensions none counts, nor if they are
--- those of two products (a, b, a, b) whose results are added.
+-- those of two products (a, b, a, b) whose results are added. An inner dimension of 1 does not
+-- count: scales of rows and of columns fit the result with it.
 --
 -- stored: per trace
 --
@@ -116,7 +117,8 @@ factors AS (
     SELECT trace_id, work_id, min(a_place) - 1 AS a, min(b_place) - 1 AS b, any_value(last) - 1 AS o
     FROM pairs
     WHERE
-        list_contains(_choices(a), k)
+        k > 1
+        AND list_contains(_choices(a), k)
         AND list_contains(_choices(b), k)
         AND list_product(a) * list_product(b) = batch * list_product(o) * k * k
         AND list_product(a) % (batch * k) = 0

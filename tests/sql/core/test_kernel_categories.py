@@ -30,6 +30,8 @@ gemm      | triton_tem_fused_mm_silu_7
 gemm      | Cijk_Alik_Bljk_HHS_BH_Bias_A_gelu_UserArgs_MT64x64x64
 gemm      | void splitKreduce_kernel<32, 16, int, __nv_bfloat16, __nv_bfloat16, float, __nv_bfloat16, true, true, false>(int)
 gemm      | void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true, cublasGemvTensorStridedBatched<float const>>(int)
+gemm      | flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32
+gemm      | _ZN7ck_tile6kentryILi1ENS_12FlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 gemm      | _qkv_lora_b_kernel
 gemm      | _gate_up_lora_b_kernel
 gemm      | _sgemm_lora_a_kernel
@@ -38,6 +40,17 @@ moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImpl
 norm      | at::native::xpu::FusedNormKernel<float>
 linear_attention | _chunk_cumsum_fwd_kernel
 linear_attention | _bmm_chunk_fwd_kernel
+linear_attention | prepare_wy_repr_bwd_kernel
+attention | parallel_nsa_fwd_kernel
+attention | parallel_nsa_bwd_kernel_dkv
+attention | parallel_nsa_compression_fwd_kernel
+moe_gemm  | mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256_pm1_async_v32
+moe_gemm  | mfma_moe2_afp4_wfp4_bf16_cshuffle_t32x128x256
+norm      | void cuComputePartGradGammaBeta<float, float, c10::BFloat16, false>(c10::BFloat16 const*)
+norm      | void at::native::(anonymous namespace)::cuComputeGradGammaBeta<float, float>(float const*)
+norm      | void at::native::(anonymous namespace)::cuComputeGradInput<float, float>(float const*)
+quant     | vllm::gptq::reconstruct_exllama_4bit_kernel
+gemm      | void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 8>(__half const*)
 activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
 activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)
 activation | triton_poi_fused_addmm_gelu_view_15

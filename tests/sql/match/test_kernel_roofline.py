@@ -201,8 +201,16 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_HHS_BH_Bias_MT256x192x64", "fp16"),
         ("Cijk_Alik_Bljk_F8BS_BH_Bias_MT256x192x64", "fp8"),
         ("Cijk_Alik_Bljk_SB_MT64x32x16", "fp32"),
+        ("Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "fp32"),
+        # XF32, AMD's name of TF32.
+        ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "tf32"),
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
+        # aiter: beside the type of the operands stands that of the result.
+        ("_ZN5aiter42f4gemm_bf16_per1x32Fp4_BpreShuffle_128x512E", "fp4"),
+        ("mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256", "fp4"),
+        ("_gemm_afp4wfp4_kernel", "fp4"),
+        ("flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32", "fp8"),
         # The type of the cache is an argument of the template, not of the product.
         (
             "paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0>",

@@ -234,6 +234,25 @@ def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
     ]  # fmt: skip
 
 
+@in_one_lake
+def test_a_kernel_has_the_operations_of_the_counted_operator_around_the_one_that_launched_it(tmp_path):
+    trace = Trace()
+    trace.op("vllm::rocm_unquantized_gemm", 10, 30, [[4, 8], [16, 8], []])
+    trace.kernel("wvSplitK_hf_sml_", 15, 100, 4, trace.op("_rocm_C::wvSplitK", 12, 20, [[16, 8], [4, 8], [], []]))
+    # What only moves elements inside a product is no part of it.
+    trace.op("vllm::rocm_unquantized_gemm", 50, 30, [[4, 8], [16, 8], []])
+    trace.kernel("copy_kernel", 53, 110, 4, trace.op("aten::copy_", 52, 5, [[4, 8], [4, 8]]))
+    # A kernel of another category prepares the product, however deep the operator that launched it.
+    trace.kernel("quant_kernel", 61, 120, 4, trace.op("aiter::quant_of_rows", 60, 5, [[4, 8]]))
+    trace.kernel(GEMM, 71, 130, 4, trace.op("aiter::gemm_asm_of_rows", 70, 5))
+    lake = yield trace.write(tmp_path / "trace.json")
+    # 2 x 4 x 8 x 16, at every level.
+    expected = [(100, 1024), (110, None), (120, None), (130, 1024)]
+    assert lake.rows("SELECT start_ns // 1000, flop FROM _device_ops ORDER BY start_ns") == expected
+    assert lake.rows("SELECT start_ns // 1000, flop FROM kernel_roofline ORDER BY start_ns") == expected
+    assert lake.rows("SELECT sum(flop) FROM op_families") == lake.rows("SELECT sum(flop) FROM trace_ops") == [(2048,)]
+
+
 @pytest.mark.parametrize("trace", ["hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x"])
 def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(real_lake, trace):
     lake = real_lake(f"kineto/{trace}.json.gz")

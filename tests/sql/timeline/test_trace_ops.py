@@ -69,6 +69,8 @@ PRODUCTS = [
     ("triton_tem_fused_mm_15", [[2**62, 8], [2**62, 16], [4, 16]], (None,) * 6),
     # Heads and tokens of the result have changed places: how many products there are is unknown.
     ("triton_tem_fused_bmm_clone_16", [[6, 4, 16], [6, 16, 8], [2, 4, 3, 8]], (None,) * 6),
+    # Scales of rows and of columns fit the result too, with an inner dimension of 1.
+    ("triton_tem_fused__scaled_mm_17", [[4, 8], [8, 16], [4, 1], [1, 16], [4, 16]], (1, 4, 16, 8, 1024, 2 * 224)),
     # Inner dimensions that differ make no product.
     ("aten::mm", [[4, 8], [9, 16]], (None,) * 6),
 ]
@@ -132,6 +134,18 @@ OTHERS = {
         (FP4, FP4, FP8, FP8, "int", "", "", "Scalar", "Scalar"),
         None,
     ),
+    "fp8 blocks": (
+        "vllm::fp8_gemm_nt_op",
+        [[4, 8], [4, 1], [16, 8], [1, 1], [4, 16], []],
+        (FP8, "float", FP8, "float", "c10::BFloat16", "Scalar"),
+        None,
+    ),
+    "fp8 blocks by Triton": (
+        "vllm::w8a8_triton_block_scaled_mm_func",
+        [[4, 8], [16, 8], [4, 1], [1, 1], [], []],
+        (FP8, FP8, "float", "float", "ScalarList", "Scalar"),
+        None,
+    ),
     "fp4": ("aiter::gemm_a4w4", [[4, 8], [16, 8]], ("unsigned char",) * 2, None),
     "grouped heads": (PAIRS[0][0], [[2, 4, 6, 8], [2, 2, 6, 8], [2, 2, 6, 8]], None, FLASH),
     "backward": (BACKWARD, [[2, 4, 6, 8]] * 5 + [[]] * 7, None, ("",) * 11 + ("True",)),
@@ -174,9 +188,10 @@ def test_a_product_is_two_flop_per_multiplication_whatever_its_operands_are_call
     assert found(f"product {nth}", "CASE WHEN flop > 0 THEN batch END, m, n, k, flop, bytes") == example[-1]
 
 
-def test_operands_of_a_byte_give_a_result_of_two(found):
+@pytest.mark.parametrize("name", ["fp8", "fp8 blocks", "fp8 blocks by Triton"])
+def test_operands_of_a_byte_give_a_result_of_two(found, name):
     # 4 x 8 and 8 x 16 values of a byte, 4 x 16 of two.
-    assert found("fp8", "flop, bytes, dtype") == (1024, 32 + 128 + 128, "fp8")
+    assert found(name, "flop, bytes, dtype") == (1024, 32 + 128 + 128, "fp8")
 
 
 @pytest.mark.parametrize("name", ["nvfp4", "nvfp4 groups"])

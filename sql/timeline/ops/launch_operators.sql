@@ -5,10 +5,12 @@
 --
 -- stored: per trace
 --
--- trace_id   VARCHAR  trace
--- launch_id  BIGINT   event_id of the call
--- op_id      BIGINT   event_id of the operator
-CREATE VIEW _launch_ops AS
+-- key: trace_id, launch_id
+--
+-- trace_id       VARCHAR  trace
+-- launch_id      BIGINT   event_id of the call
+-- counted_op_id  BIGINT   event_id of the operator, op_id in counted_operators
+CREATE VIEW launch_operators AS
 WITH families AS (
     SELECT DISTINCT trace_id, pid, tid, family FROM counted_operators
 ),
@@ -30,6 +32,6 @@ placed AS (
         AND leaves.start_ns <= calls.start_ns
     WHERE calls.start_ns < leaves.end_ns
 )
-SELECT trace_id, launch_id, arg_max(op_id, (start_ns, op_id)) AS op_id
+SELECT trace_id, launch_id, arg_max(op_id, (start_ns, op_id)) AS counted_op_id
 FROM placed
 GROUP BY trace_id, launch_id;

@@ -4,12 +4,14 @@
 --
 -- stored: per trace
 --
--- trace_id      VARCHAR  trace
--- kernel_id     BIGINT   the operation
--- op_id         BIGINT   operator that caused it, in counted_operators; NULL if none did
--- own_work_id   UBIGINT  work of the innermost operator around the launch if that only moves
---                        elements, in operator_works
-CREATE VIEW _kernel_ops AS
+-- key: trace_id, kernel_id
+--
+-- trace_id       VARCHAR  trace
+-- kernel_id      BIGINT   event_id of the operation
+-- counted_op_id  BIGINT   operator that caused it, op_id in counted_operators; NULL if none did
+-- own_work_id    UBIGINT  work of the innermost operator around the launch if that only moves
+--                         elements, in operator_works; NULL if it does not
+CREATE VIEW kernel_operators AS
 WITH launched AS (
     SELECT
         trace_id, kernel_id, op_id, launch_id,
@@ -23,13 +25,14 @@ WITH launched AS (
 )
 SELECT
     k.trace_id, k.kernel_id,
-    coalesce(own.op_id, CASE WHEN moved.work_id IS NULL THEN around.op_id END) AS op_id,
+    coalesce(own.op_id, CASE WHEN moved.work_id IS NULL THEN around.counted_op_id END)
+        AS counted_op_id,
     moved.work_id AS own_work_id
 FROM launched AS k
 LEFT JOIN counted_operators AS own ON own.trace_id = k.trace_id AND own.op_id = k.op_id
 LEFT JOIN operator_works AS moved
     ON moved.trace_id = k.trace_id AND moved.work_id = k.own_work_id
     AND moved.family = 'memory'
-LEFT JOIN _launch_ops AS around
+LEFT JOIN launch_operators AS around
     ON around.trace_id = k.trace_id AND around.launch_id = k.launch_id
-WHERE coalesce(own.op_id, around.op_id) IS NOT NULL OR k.own_work_id IS NOT NULL;
+WHERE coalesce(own.op_id, around.counted_op_id) IS NOT NULL OR k.own_work_id IS NOT NULL;
