@@ -163,7 +163,7 @@ def test_a_name_of_several_traces_is_asked_for_its_id(tmp_path):
         (tmp_path / night).mkdir()
         file, *_ = write_ranks(tmp_path / night, [Rank(), Rank()], steps=2, seed=ord(night))
         lake.ingest(file, run=night)
-    with pytest.raises(UsageError, match=r"rank0 names 2 traces: .* Give the id"):
+    with pytest.raises(UsageError, match=r"rank0: names 2 traces: .* Give the id"):
         lake.ranks("rank0")
 
 
