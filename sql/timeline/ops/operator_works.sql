@@ -65,7 +65,10 @@ counted AS (
 packed AS (
     SELECT
         trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, is_windowed,
-        _dims_product(a[2:]) AS query_width,
+        -- The query may have a part that scores the values: they are the latents of absorbed MLA.
+        _dims_product(a[2:])
+        + CASE WHEN rule = 'pass_attention' AND len(o) >= 2 THEN _dims_product(o[2:]) ELSE 0 END
+            AS query_width,
         CASE
             WHEN rule = 'mla_attention' THEN _dims_product(b[2:]) + v[-1]
             WHEN layout = 'split_keys' THEN b[2] * a[-1]

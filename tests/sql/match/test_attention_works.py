@@ -1,0 +1,75 @@
+"""FLOP, bytes and types of attention in serving: what its operator's inputs and its kernel's name add to the pairs.
+
+Each trace is a pass of two layers that decodes one token of 64 requests with 8192 keys each, on an H100: 524,288 pairs.
+"""
+
+import pytest
+
+from ...kernel_traces import one_layer_model, tiny_config
+from ...lakes import Files, in_one_lake
+
+PAIRS = 64 * 8192
+BF16 = "c10::BFloat16"
+NOTE = f"execute_0_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk{PAIRS}sqsq64sqsk{PAIRS})"
+FLASH_3 = (
+    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<"
+    "2, cutlass::%s, float, cutlass::arch::Sm90>, flash::CollectiveEpilogueFwd<cutlass::bfloat16_t>>>>(Params)"
+)
+GQA = [[64, 32, 128], [64, 8, 128], [64, 8, 128]]
+WORK = "SELECT DISTINCT flop, bytes FROM kernel_roofline WHERE unit = 'attention'"
+OPERATOR_WORK = "SELECT DISTINCT flop, bytes FROM trace_ops WHERE family = 'attention'"
+
+
+def decode(folder, kernel, op, dims, types=None, values=None, name="decode"):
+    """Write the trace of a decode whose attention is a kernel of an operator."""
+    return one_layer_model(folder, name, note=NOTE, attention=(kernel, op, dims, types, values))
+
+
+def flash_3(query, keys, latents, query_in_latents=(), window=-1):
+    """Return shapes, types and values of FlashAttention 3's `fwd` (vLLM, SGLang): 33 arguments, the 6th is `q_v`."""
+    dims = [query, keys, latents, [], [], list(query_in_latents), [], [65], *[[]] * 25]
+    types = [BF16 if len(shape) > 1 else "int" if shape else "" for shape in dims]
+    # 12: longest query, 23: scale, 24: causal, 25 and 26: keys to the left and the right of a query.
+    return dims, types, [*[""] * 12, "1", *[""] * 10, "0.04", "True", str(window), "0", *[""] * 6]
+
+
+def flash_2(window):
+    """Return the same of FlashAttention 2's `varlen_fwd` (vLLM): 21 arguments."""
+    dims = [[64, 64, 64], [9000, 16, 8, 64], [9000, 16, 8, 64], [], [65], *[[]] * 16]
+    types = [BF16 if len(shape) > 1 else "int" if shape else "" for shape in dims]
+    # 10 and 11: longest query and keys, 15: causal, 16 and 17: keys to the left and the right.
+    return dims, types, [*[""] * 10, "1", "8192", "0.", "0.1", "False", "True", str(window), "0", *[""] * 3]
+
+
+@pytest.mark.parametrize("library", ["_vllm_fa3_C", "sgl_kernel"])
+@in_one_lake
+def test_absorbed_attention_scores_the_latent_with_the_rotary_part_and_with_the_query_in_its_space(tmp_path, library):
+    # 128 heads: 64 rotary dimensions and the latent of 512 are scored, and the latent is what is summed up.
+    inputs = flash_3([64, 128, 64], [9000, 64, 1, 64], [9000, 64, 1, 512], [64, 128, 512])
+    lake = yield decode(tmp_path, FLASH_3 % "bfloat16_t", f"{library}::fwd", *inputs)
+    flop = 2 * PAIRS * 128 * (64 + 512 + 512)
+    # Both parts of the queries, results, and the cache, in BF16.
+    moved = 2 * (64 * 128 * (64 + 512 + 512) + PAIRS * (64 + 512))
+    assert lake.rows(WORK) == lake.rows(OPERATOR_WORK) == [(flop, moved)]
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs"), [("sgl_kernel::fwd", "flash 3"), ("_vllm_fa3_C::fwd", "flash 3"), ("_vllm_fa2_C::varlen_fwd", "")]
+)
+@in_one_lake
+def test_attention_with_a_window_has_no_flop_by_the_pairs_of_all_keys(tmp_path, op, inputs):
+    # A query sees 127 keys before its own, of 8192; without a window, 64 heads of 64 + 64 meet all of them.
+    def given(window):
+        keys = [9000, 16, 8, 64]
+        return flash_3([64, 64, 64], keys, keys, window=window) if inputs else flash_2(window)
+
+    lake = yield Files(
+        decode(tmp_path, FLASH_3 % "bfloat16_t", op, *given(127), name="window"),
+        decode(tmp_path, FLASH_3 % "bfloat16_t", op, *given(-1), name="all"),
+    )
+    for relation in ("kernel_roofline WHERE unit = 'attention'", "trace_ops WHERE family = 'attention'"):
+        assert lake.rows(
+            f"SELECT DISTINCT trace, flop, bytes FROM (FROM {relation}) JOIN traces USING (trace_id) ORDER BY trace"
+        ) == [
+            ("all", 2 * PAIRS * 64 * (64 + 64), 2 * (64 * 64 * (64 + 64) + PAIRS * 2 * 8 * 64)), ("window", None, None)
+        ]  # fmt: skip
