@@ -6,7 +6,7 @@
 -- name         VARCHAR  name of the kernel
 -- dtype        VARCHAR  type of the operands by its name
 -- fp32_dtype   VARCHAR  the same if the inputs are FP32: tf32 or fp32
--- is_windowed  BOOLEAN  attention over a window of keys
+-- is_windowed  BOOLEAN  attention to only some of the keys: a window, or chosen ones
 -- is_combine   BOOLEAN  sums up partial results of other kernels
 CREATE VIEW _kernel_words AS
 WITH names AS (

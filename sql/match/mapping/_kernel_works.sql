@@ -124,9 +124,9 @@ WHERE op_id IS NULL;
 -- else that of the input, else that of the weights of the trace's model, which comes before the
 -- input's for experts, else BF16.
 --
--- FLOP of attention by the pairs of the whole pass are unknown if a layer sees a window of keys,
--- according to its kernel's name or the trace's model: how many of the pairs are in the windows is
--- not known.
+-- FLOP of attention by the pairs of the whole pass are unknown if a layer sees only some of the
+-- keys, a window or those that an indexer chooses, according to its kernel's name or the trace's
+-- model: how many of the pairs these are is not known.
 --
 -- others: _capture_links
 --
@@ -175,18 +175,11 @@ WITH model_types AS (
     JOIN of_passes.architectures AS a ON a.model = m.model
     GROUP BY t.trace_id
 ),
-windows AS (
-    -- Layers of the trace's model that see a window of keys.
-    SELECT m.trace_id, l.layer_id, l.sliding_window
-    FROM _trace_models AS m
-    JOIN of_passes.model_layers AS l ON l.model = m.model
-    WHERE l.sliding_window IS NOT NULL
-),
 placed AS (
     SELECT
         g.* REPLACE (
             g.is_windowed OR coalesce(
-                windows.sliding_window < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
+                windows.seen_keys < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
             ) AS is_windowed
         ),
         p.phase, p.pairs, p.new_tokens, p.cached_tokens
@@ -194,7 +187,8 @@ placed AS (
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = g.trace_id AND p.device = g.device
         AND p.pass_id = g.pass_id
-    LEFT JOIN windows ON windows.trace_id = g.trace_id AND windows.layer_id = g.layer_id
+    LEFT JOIN _layer_windows AS windows
+        ON windows.trace_id = g.trace_id AND windows.layer_id = g.layer_id
 ),
 joined AS (
     SELECT

@@ -52,8 +52,8 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- FLOP are 2 per multiplication with its addition, by the shapes of the inputs: exact under a
 -- causal mask, without a bias. Attention over packed or paged sequences takes the pairs of its
 -- pass, see pass_workloads. They are those of the rank that recorded the trace. NULL if the shapes
--- do not give them: fused experts whose weights are not inputs, a window of keys, operators without
--- shapes.
+-- do not give them: fused experts whose weights are not inputs, attention to only some of the keys
+-- (a window, or those that an indexer chooses), operators without shapes.
 --
 -- key: trace_id, op_id
 --
@@ -114,7 +114,9 @@ joined AS (
         c.op_id IS NOT NULL AS in_capture,
         w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes, w.token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
-        w.is_windowed OR coalesce(s.is_windowed, FALSE) AS is_windowed,
+        w.is_windowed OR coalesce(s.is_windowed, FALSE)
+        OR coalesce(v.seen_keys < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE)
+            AS is_windowed,
         p.pairs, p.pairs_full,
         CASE
             WHEN p.phase = 'decode' THEN w.decode_flop
@@ -130,6 +132,7 @@ joined AS (
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = s.trace_id AND p.device = s.device
         AND p.pass_id = s.pass_id
+    LEFT JOIN _layer_windows AS v ON v.trace_id = s.trace_id AND v.layer_id = s.layer_id
 ),
 worked AS (
     SELECT

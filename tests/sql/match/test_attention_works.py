@@ -5,7 +5,7 @@ Each trace is a pass of two layers that decodes one token of 64 requests with 81
 
 import pytest
 
-from ...kernel_traces import one_layer_model, tiny_config
+from ...kernel_traces import one_layer_model
 from ...lakes import Files, in_one_lake
 
 PAIRS = 64 * 8192
@@ -73,3 +73,31 @@ def test_attention_with_a_window_has_no_flop_by_the_pairs_of_all_keys(tmp_path, 
         ) == [
             ("all", 2 * PAIRS * 64 * (64 + 64), 2 * (64 * 64 * (64 + 64) + PAIRS * 2 * 8 * 64)), ("window", None, None)
         ]  # fmt: skip
+
+
+SPARSE = [
+    "void sm90::decode::sparse_fp8::flash_fwd_splitkv_mla_fp8_sparse_kernel<KernelTemplate<(ModelType)0, 128>>(Params)",
+    "void sm100::fwd::head128::sparse_attn_fwd_kernel<KernelTemplate>(SparseAttnFwdParams, TmaParams)",
+    "fmhaSm100fKernel_QkvE4m3OBfloat16HQk576HV512PagedKvDenseStaticTokenSparseP1VarSeqQ32Kv128PersistentSwapsAbForGen",
+]
+LATENT = [[64, 128, 192], [64, 512], [64, 1, 64], [64, 16384], []]
+
+
+@pytest.mark.parametrize("kernel", SPARSE)
+@in_one_lake
+def test_attention_to_the_keys_that_an_indexer_chooses_has_no_flop_by_the_pairs_of_all_keys(tmp_path, kernel):
+    lake = yield decode(tmp_path, kernel, "vllm::unified_mla_attention_with_output", LATENT)
+    assert lake.rows(WORK) == lake.rows(OPERATOR_WORK) == [(None, None)]
+
+
+@in_one_lake
+def test_a_model_with_an_indexer_pairs_each_query_with_its_top_keys_whatever_the_kernel_is_called(tmp_path):
+    # aiter's kernels of absorbed attention take a list of keys, all of them or the chosen ones.
+    path = decode(tmp_path, "_ZN5aiter36mla_a16w16_decode_qh128_stage1E", "vllm::unified_mla_attention", LATENT)
+    lake = yield Files(path, model="deepseek-v3.2")
+    # 2048 of 8192 keys; 128 heads score 64 + 512 dimensions and sum up 512.
+    flop = 2 * 64 * 2048 * 128 * (64 + 512 + 512)
+    assert lake.rows("SELECT DISTINCT flop, flop_source FROM kernel_roofline WHERE unit = 'attention'") == [
+        (flop, "template")
+    ]
+    assert lake.rows(OPERATOR_WORK) == [(None, None)]
