@@ -50,6 +50,7 @@ WITH known AS (
         END AS group_key,
         words.dtype AS name_dtype, words.fp32_dtype,
         coalesce(words.is_windowed, FALSE) AS is_windowed,
+        coalesce(words.has_fp8_cache, FALSE) AS has_fp8_cache,
         coalesce(words.is_combine, FALSE) AS is_combine
     FROM kernels AS k
     LEFT JOIN _kernel_spots AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
@@ -74,12 +75,13 @@ fitting AS (
 ),
 working AS (
     SELECT
-        * EXCLUDE (is_windowed),
+        * EXCLUDE (is_windowed, has_fp8_cache),
         role = 'operator' AND (
             coalesce(fits, FALSE)
             OR NOT coalesce(bool_or(fits AND NOT is_combine) OVER one_call, FALSE)
         ) AS is_worker,
-        bool_or(is_windowed) OVER one_call AS is_windowed
+        bool_or(is_windowed) OVER one_call AS is_windowed,
+        bool_or(has_fp8_cache) OVER one_call AS has_fp8_cache
     FROM fitting
     WHERE op_id IS NOT NULL
     WINDOW one_call AS (PARTITION BY trace_id, device, group_key)
@@ -98,7 +100,7 @@ SELECT
         WHEN is_combine
             THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
     END AS product_dtype,
-    is_windowed
+    is_windowed, has_fp8_cache
 FROM working
 WINDOW
     one_call AS (PARTITION BY trace_id, device, group_key),
@@ -111,7 +113,7 @@ SELECT
     trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
     pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
     group_key, kernel_id, fits, is_combine, CAST(fits AS BIGINT), 1,
-    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed
+    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed, has_fp8_cache
 FROM fitting
 WHERE op_id IS NULL;
 
@@ -193,7 +195,8 @@ placed AS (
 joined AS (
     SELECT
         g.* EXCLUDE (
-            kind, op_trace_id, op_id, work_id, is_windowed, phase, pairs, new_tokens, cached_tokens
+            kind, op_trace_id, op_id, work_id, is_windowed, has_fp8_cache, phase, pairs, new_tokens,
+            cached_tokens
         ),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
@@ -209,9 +212,11 @@ joined AS (
             WHEN w.is_windowed OR g.is_windowed THEN NULL
             ELSE
                 w.bytes
-                + (g.new_tokens + coalesce(g.cached_tokens, 0)) * w.token_bytes
-                -- New keys are an input; the cache that is read may be narrower.
-                * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
+                + (g.new_tokens + coalesce(g.cached_tokens, 0))
+                * _cached_bytes(
+                    w.token_bytes, w.b_bytes,
+                    g.has_fp8_cache OR (w.a_type = 'fp8' AND g.name_dtype = 'fp8')
+                )
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,

@@ -88,7 +88,9 @@ WITH spots AS (
     SELECT
         o.trace_id, o.op_id, min(k.device) AS device, min(s.pass_id) AS pass_id,
         min(s.layer_id) AS layer_id,
-        bool_or(coalesce(w.is_windowed, FALSE)) AS is_windowed
+        bool_or(coalesce(w.is_windowed, FALSE)) AS is_windowed,
+        bool_or(coalesce(w.has_fp8_cache, FALSE)) AS has_fp8_cache,
+        bool_or(coalesce(w.dtype = 'fp8', FALSE)) AS is_fp8
     FROM _kernel_ops AS o
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     LEFT JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
@@ -112,7 +114,9 @@ joined AS (
         coalesce(s.layer_id, paths.layer_id) AS layer_id, m.module, m.module_path, w.batch, w.m,
         w.n, w.k, w.weight, w.dtype, lower(l.said) AS label, p.phase,
         c.op_id IS NOT NULL AS in_capture,
-        w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes, w.token_bytes,
+        w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes,
+        _cached_bytes(w.token_bytes, w.b_bytes, s.has_fp8_cache OR (s.is_fp8 AND w.a_type = 'fp8'))
+            AS token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
         w.is_windowed OR coalesce(s.is_windowed, FALSE)
         OR coalesce(v.seen_keys < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE)

@@ -335,6 +335,7 @@ FROM experts;
 -- is_typed     BOOLEAN  both operands are among the inputs, so that their types decide
 -- weight       BIGINT[] shape of the second matrix
 -- a_type       VARCHAR  type of the first operand
+-- b_bytes      DOUBLE   bytes of an element of the second operand
 -- has_work     BOOLEAN  the shapes give FLOP, alone or with the pairs of the pass
 CREATE VIEW operator_works AS
 SELECT
@@ -358,6 +359,7 @@ SELECT
     END AS dtype,
     coalesce(r.types_decide, FALSE) AS is_typed,
     CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type,
+    i.b_bytes,
     r.rule = 'opaque_moe' OR coalesce(p.flop, c.flop, a.flop, a.pair_flop) IS NOT NULL AS has_work
 FROM _op_inputs AS i
 JOIN trace_op_rules AS r ON r.priority = i.priority

@@ -101,3 +101,46 @@ def test_a_model_with_an_indexer_pairs_each_query_with_its_top_keys_whatever_the
         (flop, "template")
     ]
     assert lake.rows(OPERATOR_WORK) == [(None, None)]
+
+
+FLASHINFER = (
+    "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2u, 4u, 8u, 16u, 1u, 8u, "
+    "flashinfer::DefaultAttention<false, false, false, false>, flashinfer::BatchDecodeParams<%s, int> >(Params)"
+)
+PAGED = "void vllm::paged_attention_v2_kernel<__nv_bfloat16, %s, 128, 16, 128, (vllm::Fp8KVCacheDataType)%d, false, 512>"
+TRTLLM = "fmhaSm100fKernel_Qkv%sOBfloat16H128PagedKvCausalP64MultiCtasKvVarSeqQ8Kv128StaticSwapsAbForGen"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "key_bytes", "dtype"),
+    [
+        # Query, keys and values, result: what is narrower than the query is widened before it is multiplied.
+        (FLASHINFER % "__nv_bfloat16, __nv_bfloat16, __nv_bfloat16", 2, "bf16"),
+        (FLASHINFER % "__nv_bfloat16, __nv_fp8_e4m3, __nv_bfloat16", 1, "bf16"),
+        (FLASHINFER % "__half, __nv_fp8_e5m2, __half", 1, "fp16"),
+        (FLASHINFER % "__nv_bfloat16, __nv_bfloat16, __nv_fp8_e4m3", 2, "bf16"),
+        (PAGED % ("__nv_bfloat16", 0), 2, "bf16"),
+        (PAGED % ("unsigned char", 1), 1, "bf16"),
+        # These multiply in FP8; the operator quantises its query.
+        (TRTLLM % "E4m3", 1, "fp8"),
+        (TRTLLM % "Bfloat16", 2, "bf16"),
+        (TRTLLM.replace("OBfloat16", "OE4m3") % "Bfloat16", 2, "bf16"),
+        (FLASH_3 % "float_e4m3_t", 1, "fp8"),
+    ],
+)
+@in_one_lake
+def test_a_cache_has_the_bytes_and_the_kernel_the_type_that_its_name_says(tmp_path, kernel, key_bytes, dtype):
+    lake = yield decode(tmp_path, kernel, "vllm::unified_attention", GQA)
+    # Queries and results in BF16, and keys and values of 8 heads of 128.
+    moved = 2 * 64 * 32 * 128 * 2 + PAIRS * 2 * 8 * 128 * key_bytes
+    assert lake.rows(OPERATOR_WORK) == lake.rows(WORK) == [(2 * PAIRS * 32 * (128 + 128), moved)]
+    assert lake.rows("SELECT DISTINCT dtype FROM kernel_roofline WHERE unit = 'attention'") == [(dtype,)]
+
+
+@in_one_lake
+def test_a_cache_of_one_byte_that_is_an_input_is_not_halved_again(tmp_path):
+    dims, _, values = flash_3([64, 32, 128], [9000, 16, 8, 128], [9000, 16, 8, 128])
+    types = ["c10::Float8_e4m3fn" if len(shape) > 1 else "" for shape in dims]
+    lake = yield decode(tmp_path, FLASH_3 % "float_e4m3_t", "sgl_kernel::fwd", dims, types, values)
+    [(_, moved)] = lake.rows(WORK)
+    assert moved - PAIRS * 2 * 8 * 128 == 64 * 32 * (128 + 128)
