@@ -107,7 +107,7 @@ FLASHINFER = (
     "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2u, 4u, 8u, 16u, 1u, 8u, "
     "flashinfer::DefaultAttention<false, false, false, false>, flashinfer::BatchDecodeParams<%s, int> >(Params)"
 )
-PAGED = "void vllm::paged_attention_v2_kernel<__nv_bfloat16, %s, 128, 16, 128, (vllm::Fp8KVCacheDataType)%d, false, 512>"
+PAGED = "void vllm::paged_attention_v2_kernel<__nv_bfloat16, %s, 128, 16, 128, (vllm::Fp8KVCacheDataType)%d, false>"
 TRTLLM = "fmhaSm100fKernel_Qkv%sOBfloat16H128PagedKvCausalP64MultiCtasKvVarSeqQ8Kv128StaticSwapsAbForGen"
 
 

@@ -204,9 +204,9 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
         # FlashMLA widens its FP8 cache, and TensorRT-LLM its 8-bit weights, before they are multiplied.
-        ("sm90::decode::sparse_fp8::flash_fwd_splitkv_mla_fp8_sparse_kernel<KernelTemplate<(ModelType)0, 128>>", "bf16"),
-        ("weight_only::kernel<weight_only::KernelDetails<weight_only::BF16DetailsA, weight_only::Int8DetailsW>>", "bf16"),
-        ("weight_only::kernel<weight_only::KernelDetails<weight_only::FP16DetailsA, weight_only::Int8DetailsW>>", "fp16"),
+        ("sm90::decode::sparse_fp8::flash_fwd_splitkv_mla_fp8_sparse_kernel<KernelTemplate>", "bf16"),
+        ("weight_only::kernel<KernelDetails<weight_only::BF16DetailsA, weight_only::Int8DetailsW>>", "bf16"),
+        ("weight_only::kernel<KernelDetails<weight_only::FP16DetailsA, weight_only::Int8DetailsW>>", "fp16"),
         # Result, then operands: not the query and the keys of an attention.
         ("void gemm_kernel<__nv_bfloat16, __nv_fp8_e4m3, __nv_fp8_e4m3>", "fp8"),
         # The type of the cache is an argument of the template, not of the product.
