@@ -179,12 +179,8 @@ WITH model_types AS (
 ),
 placed AS (
     SELECT
-        g.* REPLACE (
-            g.is_windowed OR coalesce(
-                windows.seen_keys < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
-            ) AS is_windowed
-        ),
-        p.phase, p.pairs, p.new_tokens, p.cached_tokens
+        g.*, p.phase, p.pairs, p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
+        windows.seen_keys
     FROM _kernel_groups AS g
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = g.trace_id AND p.device = g.device
@@ -195,25 +191,24 @@ placed AS (
 joined AS (
     SELECT
         g.* EXCLUDE (
-            kind, op_trace_id, op_id, work_id, is_windowed, has_fp8_cache, phase, pairs, new_tokens,
-            cached_tokens
+            kind, op_trace_id, op_id, work_id, is_windowed, has_fp8_cache, phase, pairs, key_tokens,
+            seen_keys
         ),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
         CASE
             WHEN w.pair_flop IS NULL THEN w.flop
-            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            WHEN g.is_windowed OR least(w.seen_keys, g.seen_keys) < g.key_tokens THEN NULL
             WHEN g.phase = 'decode' THEN g.pairs * w.decode_flop
             WHEN g.phase IS DISTINCT FROM 'mixed' OR w.decode_flop = w.pair_flop
                 THEN g.pairs * w.pair_flop
         END AS op_flop,
         CASE
             WHEN w.pair_flop IS NULL THEN w.bytes
-            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            WHEN g.is_windowed OR least(w.seen_keys, g.seen_keys) < g.key_tokens THEN NULL
             ELSE
                 w.bytes
-                + (g.new_tokens + coalesce(g.cached_tokens, 0))
-                * _cached_bytes(
+                + g.key_tokens * _cached_bytes(
                     w.token_bytes, w.b_bytes,
                     g.has_fp8_cache OR (w.a_type = 'fp8' AND g.name_dtype = 'fp8')
                 )

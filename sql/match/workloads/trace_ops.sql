@@ -118,9 +118,9 @@ joined AS (
         _cached_bytes(w.token_bytes, w.b_bytes, s.has_fp8_cache OR (s.is_fp8 AND w.a_type = 'fp8'))
             AS token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
-        w.is_windowed OR coalesce(s.is_windowed, FALSE)
-        OR coalesce(v.seen_keys < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE)
-            AS is_windowed,
+        coalesce(s.is_windowed, FALSE) OR coalesce(
+            least(w.seen_keys, v.seen_keys) < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
+        ) AS is_windowed,
         p.pairs, p.pairs_full,
         CASE
             WHEN p.phase = 'decode' THEN w.decode_flop

@@ -15,14 +15,14 @@ FLASH_3 = (
     "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<"
     "2, cutlass::%s, float, cutlass::arch::Sm90>, flash::CollectiveEpilogueFwd<cutlass::bfloat16_t>>>>(Params)"
 )
-GQA = [[64, 32, 128], [64, 8, 128], [64, 8, 128]]
+GQA = ([[64, 32, 128], [64, 8, 128], [64, 8, 128]], None, None)
 WORK = "SELECT DISTINCT flop, bytes FROM kernel_roofline WHERE unit = 'attention'"
 OPERATOR_WORK = "SELECT DISTINCT flop, bytes FROM trace_ops WHERE family = 'attention'"
 
 
-def decode(folder, kernel, op, dims, types=None, values=None, name="decode"):
+def decode(folder, kernel, op, inputs, name="decode"):
     """Write the trace of a decode whose attention is a kernel of an operator."""
-    return one_layer_model(folder, name, note=NOTE, attention=(kernel, op, dims, types, values))
+    return one_layer_model(folder, name, note=NOTE, attention=(kernel, op, *inputs))
 
 
 def flash_3(query, keys, latents, query_in_latents=(), window=-1):
@@ -46,7 +46,7 @@ def flash_2(window):
 def test_absorbed_attention_scores_the_latent_with_the_rotary_part_and_with_the_query_in_its_space(tmp_path, library):
     # 128 heads: 64 rotary dimensions and the latent of 512 are scored, and the latent is what is summed up.
     inputs = flash_3([64, 128, 64], [9000, 64, 1, 64], [9000, 64, 1, 512], [64, 128, 512])
-    lake = yield decode(tmp_path, FLASH_3 % "bfloat16_t", f"{library}::fwd", *inputs)
+    lake = yield decode(tmp_path, FLASH_3 % "bfloat16_t", f"{library}::fwd", inputs)
     flop = 2 * PAIRS * 128 * (64 + 512 + 512)
     # Both parts of the queries, results, and the cache, in BF16.
     moved = 2 * (64 * 128 * (64 + 512 + 512) + PAIRS * (64 + 512))
@@ -58,21 +58,22 @@ def test_absorbed_attention_scores_the_latent_with_the_rotary_part_and_with_the_
 )
 @in_one_lake
 def test_attention_with_a_window_has_no_flop_by_the_pairs_of_all_keys(tmp_path, op, inputs):
-    # A query sees 127 keys before its own, of 8192; without a window, 64 heads of 64 + 64 meet all of them.
+    # A query sees 127 keys before its own, of 8192; without a window, or with one as long as all sequences together, 64
+    # heads of 64 + 64 meet all of them.
     def given(window):
         keys = [9000, 16, 8, 64]
         return flash_3([64, 64, 64], keys, keys, window=window) if inputs else flash_2(window)
 
     lake = yield Files(
-        decode(tmp_path, FLASH_3 % "bfloat16_t", op, *given(127), name="window"),
-        decode(tmp_path, FLASH_3 % "bfloat16_t", op, *given(-1), name="all"),
+        decode(tmp_path, FLASH_3 % "bfloat16_t", op, given(127), name="window"),
+        decode(tmp_path, FLASH_3 % "bfloat16_t", op, given(-1), name="all"),
+        decode(tmp_path, FLASH_3 % "bfloat16_t", op, given(PAIRS - 1), name="wide"),
     )
     for relation in ("kernel_roofline WHERE unit = 'attention'", "trace_ops WHERE family = 'attention'"):
+        work = (2 * PAIRS * 64 * (64 + 64), 2 * (64 * 64 * (64 + 64) + PAIRS * 2 * 8 * 64))
         assert lake.rows(
             f"SELECT DISTINCT trace, flop, bytes FROM (FROM {relation}) JOIN traces USING (trace_id) ORDER BY trace"
-        ) == [
-            ("all", 2 * PAIRS * 64 * (64 + 64), 2 * (64 * 64 * (64 + 64) + PAIRS * 2 * 8 * 64)), ("window", None, None)
-        ]  # fmt: skip
+        ) == [("all", *work), ("wide", *work), ("window", None, None)]
 
 
 SPARSE = [
@@ -80,7 +81,7 @@ SPARSE = [
     "void sm100::fwd::head128::sparse_attn_fwd_kernel<KernelTemplate>(SparseAttnFwdParams, TmaParams)",
     "fmhaSm100fKernel_QkvE4m3OBfloat16HQk576HV512PagedKvDenseStaticTokenSparseP1VarSeqQ32Kv128PersistentSwapsAbForGen",
 ]
-LATENT = [[64, 128, 192], [64, 512], [64, 1, 64], [64, 16384], []]
+LATENT = ([[64, 128, 192], [64, 512], [64, 1, 64], [64, 16384], []], None, None)
 
 
 @pytest.mark.parametrize("kernel", SPARSE)
@@ -141,6 +142,6 @@ def test_a_cache_has_the_bytes_and_the_kernel_the_type_that_its_name_says(tmp_pa
 def test_a_cache_of_one_byte_that_is_an_input_is_not_halved_again(tmp_path):
     dims, _, values = flash_3([64, 32, 128], [9000, 16, 8, 128], [9000, 16, 8, 128])
     types = ["c10::Float8_e4m3fn" if len(shape) > 1 else "" for shape in dims]
-    lake = yield decode(tmp_path, FLASH_3 % "float_e4m3_t", "sgl_kernel::fwd", dims, types, values)
+    lake = yield decode(tmp_path, FLASH_3 % "float_e4m3_t", "sgl_kernel::fwd", (dims, types, values))
     [(_, moved)] = lake.rows(WORK)
     assert moved - PAIRS * 2 * 8 * 128 == 64 * 32 * (128 + 128)
