@@ -114,6 +114,7 @@ def one_layer_model(
     with_shapes: bool = True,
     ffn_in_trace: int | None = None,
     note: str | None = None,
+    attention: tuple[str, str, Sequence[Any], Sequence[str] | None, Sequence[str] | None] | None = None,
 ) -> Path:
     """Write the prefill of one request by a decoder whose layers have five kernels, engine and modules as in vLLM.
 
@@ -132,6 +133,7 @@ def one_layer_model(
         with_shapes: operators tell shapes; without them there are only kernels.
         ffn_in_trace: another width of the MLP in the trace.
         note: annotation of the engine; nothing for an empty one.
+        attention: another kernel of the attention, its operator, and the operator's inputs: shapes, types and values.
     """
     trace = Trace()
     wide = ffn_in_trace or ffn
@@ -143,22 +145,32 @@ def one_layer_model(
         trace.note(note, 0, 100_000)
     host, device = 10.0, 1000.0
 
-    def run(op: str, dims: Sequence[Any], kernel: str, dur: float) -> None:
+    def run(
+        op: str,
+        dims: Sequence[Any],
+        kernel: str,
+        dur: float,
+        types: Sequence[str] | None = None,
+        values: Sequence[str] | None = None,
+    ) -> None:
         nonlocal host, device
-        said = trace.op(op, host, 8, dims) if with_shapes else None
+        said = trace.op(op, host, 8, dims, types, values) if with_shapes else None
         trace.kernel(kernel, host + 2, device, dur, said)
         host, device = host + 10, device + dur + 1
 
     qkv = (heads + 2 * kv_heads) * head_dim
+    if attention is None:
+        attention = (
+            "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, bfloat16_t>>",
+            "vllm::unified_attention",
+            [[tokens, heads, head_dim], [tokens, kv_heads, head_dim], [tokens, kv_heads, head_dim], []], None, None,
+        )  # fmt: skip
+    kernel, op, dims, types, values = attention
     for layer in range(layers):
         begin = host
         run("_C::fused_add_rms_norm", [[tokens, hidden], [tokens, hidden], [hidden], []], "vllm::rms_norm_kernel", 3)
         run("aten::mm", [[tokens, hidden], [hidden, qkv]], GEMM, 10)
-        run(
-            "vllm::unified_attention",
-            [[tokens, heads, head_dim], [tokens, kv_heads, head_dim], [tokens, kv_heads, head_dim], []],
-            "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, bfloat16_t>>", 20,
-        )  # fmt: skip
+        run(op, dims, kernel, 20, types, values)
         run("aten::mm", [[tokens, heads * head_dim], [heads * head_dim, hidden]], GEMM, 8)
         run("aten::mm", [[tokens, hidden], [hidden, 2 * wide]], GEMM, 12)
         run("_C::silu_and_mul", [[tokens, wide], [tokens, 2 * wide]], "vllm::act_and_mul_kernel", 4)

@@ -20,7 +20,8 @@
 -- b_slot             INTEGER  second matrix, weight, key, or first weights of experts
 -- v_slot             INTEGER  value, rotary part of a latent, or second weights of experts
 -- out_slot           INTEGER  result if it is an input; for experts the selection, whose last
---                             dimension is top-k
+--                             dimension is top-k; for pass_attention the part of the query that
+--                             scores the values, shaped as the result
 -- layout             VARCHAR  of an attention: heads_first, tokens_first, packed, split_keys
 -- causal_slot        INTEGER  argument for whether a mask hides later keys
 -- corner             VARCHAR  where the mask's diagonal starts: top (left) or bottom (right)

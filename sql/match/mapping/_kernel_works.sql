@@ -51,6 +51,7 @@ WITH known AS (
         END AS group_key,
         words.dtype AS name_dtype, words.fp32_dtype,
         coalesce(words.is_windowed, FALSE) AS is_windowed,
+        coalesce(words.has_fp8_cache, FALSE) AS has_fp8_cache,
         coalesce(words.is_combine, FALSE) AS is_combine
     FROM kernels AS k
     LEFT JOIN _kernel_spots AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
@@ -75,12 +76,13 @@ fitting AS (
 ),
 working AS (
     SELECT
-        * EXCLUDE (is_windowed),
+        * EXCLUDE (is_windowed, has_fp8_cache),
         role = 'operator' AND (
             coalesce(fits, FALSE)
             OR NOT coalesce(bool_or(fits AND NOT is_combine) OVER one_call, FALSE)
         ) AS is_worker,
-        bool_or(is_windowed) OVER one_call AS is_windowed
+        bool_or(is_windowed) OVER one_call AS is_windowed,
+        bool_or(has_fp8_cache) OVER one_call AS has_fp8_cache
     FROM fitting
     WHERE op_id IS NOT NULL
     WINDOW one_call AS (PARTITION BY trace_id, device, group_key)
@@ -99,7 +101,7 @@ SELECT
         WHEN is_combine
             THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
     END AS product_dtype,
-    is_windowed
+    is_windowed, has_fp8_cache
 FROM working
 WINDOW
     one_call AS (PARTITION BY trace_id, device, group_key),
@@ -112,7 +114,7 @@ SELECT
     trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
     pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
     group_key, kernel_id, fits, is_combine, CAST(fits AS BIGINT), 1,
-    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed
+    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed, has_fp8_cache
 FROM fitting
 WHERE op_id IS NULL;
 
@@ -125,9 +127,9 @@ WHERE op_id IS NULL;
 -- else that of the input, else that of the weights of the trace's model, which comes before the
 -- input's for experts, else BF16.
 --
--- FLOP of attention by the pairs of the whole pass are unknown if a layer sees a window of keys,
--- according to its kernel's name or the trace's model: how many of the pairs are in the windows is
--- not known.
+-- FLOP of attention by the pairs of the whole pass are unknown if a layer sees only some of the
+-- keys, a window or those that an indexer chooses, according to its kernel's name or the trace's
+-- model: how many of the pairs these are is not known.
 --
 -- others: _capture_links
 --
@@ -176,49 +178,41 @@ WITH model_types AS (
     JOIN of_passes.architectures AS a ON a.model = m.model
     GROUP BY t.trace_id
 ),
-windows AS (
-    -- Layers of the trace's model that see a window of keys.
-    SELECT m.trace_id, l.layer_id, l.sliding_window
-    FROM _trace_models AS m
-    JOIN of_passes.model_layers AS l ON l.model = m.model
-    WHERE l.sliding_window IS NOT NULL
-),
 placed AS (
     SELECT
-        g.* REPLACE (
-            g.is_windowed OR coalesce(
-                windows.sliding_window < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
-            ) AS is_windowed
-        ),
-        p.phase, p.pairs, p.new_tokens, p.cached_tokens
+        g.*, p.phase, p.pairs, p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
+        windows.seen_keys
     FROM _kernel_groups AS g
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = g.trace_id AND p.device = g.device
         AND p.pass_id = g.pass_id
-    LEFT JOIN windows ON windows.trace_id = g.trace_id AND windows.layer_id = g.layer_id
+    LEFT JOIN _layer_windows AS windows
+        ON windows.trace_id = g.trace_id AND windows.layer_id = g.layer_id
 ),
 joined AS (
     SELECT
         g.* EXCLUDE (
-            kind, op_trace_id, op_id, work_id, is_windowed, phase, pairs, new_tokens, cached_tokens
+            kind, op_trace_id, op_id, work_id, is_windowed, has_fp8_cache, phase, pairs, key_tokens,
+            seen_keys
         ),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
         CASE
             WHEN w.pair_flop IS NULL THEN w.flop
-            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            WHEN g.is_windowed OR least(w.seen_keys, g.seen_keys) < g.key_tokens THEN NULL
             WHEN g.phase = 'decode' THEN g.pairs * w.decode_flop
             WHEN g.phase IS DISTINCT FROM 'mixed' OR w.decode_flop = w.pair_flop
                 THEN g.pairs * w.pair_flop
         END AS op_flop,
         CASE
             WHEN w.pair_flop IS NULL THEN w.bytes
-            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            WHEN g.is_windowed OR least(w.seen_keys, g.seen_keys) < g.key_tokens THEN NULL
             ELSE
                 w.bytes
-                + (g.new_tokens + coalesce(g.cached_tokens, 0)) * w.token_bytes
-                -- New keys are an input; the cache that is read may be narrower.
-                * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
+                + g.key_tokens * _cached_bytes(
+                    w.token_bytes, w.b_bytes,
+                    g.has_fp8_cache OR (w.a_type = 'fp8' AND g.name_dtype = 'fp8')
+                )
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,

@@ -52,8 +52,8 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- FLOP are 2 per multiplication with its addition, by the shapes of the inputs: exact under a
 -- causal mask, without a bias. Attention over packed or paged sequences takes the pairs of its
 -- pass, see pass_workloads. They are those of the rank that recorded the trace. NULL if the shapes
--- do not give them: fused experts whose weights are not inputs, a window of keys, operators without
--- shapes.
+-- do not give them: fused experts whose weights are not inputs, attention to only some of the keys
+-- (a window, or those that an indexer chooses), operators without shapes.
 --
 -- key: trace_id, op_id
 --
@@ -88,7 +88,9 @@ WITH spots AS (
     SELECT
         o.trace_id, o.counted_op_id AS op_id, min(k.device) AS device, min(s.pass_id) AS pass_id,
         min(s.layer_id) AS layer_id,
-        bool_or(coalesce(w.is_windowed, FALSE)) AS is_windowed
+        bool_or(coalesce(w.is_windowed, FALSE)) AS is_windowed,
+        bool_or(coalesce(w.has_fp8_cache, FALSE)) AS has_fp8_cache,
+        bool_or(coalesce(w.dtype = 'fp8', FALSE)) AS is_fp8
     FROM kernel_operators AS o
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     LEFT JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
@@ -112,9 +114,13 @@ joined AS (
         coalesce(s.layer_id, paths.layer_id) AS layer_id, m.module, m.module_path, w.batch, w.m,
         w.n, w.k, w.weight, w.dtype, lower(l.said) AS label, p.phase,
         c.op_id IS NOT NULL AS in_capture,
-        w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes, w.token_bytes,
+        w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes,
+        _cached_bytes(w.token_bytes, w.b_bytes, s.has_fp8_cache OR (s.is_fp8 AND w.a_type = 'fp8'))
+            AS token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
-        w.is_windowed OR coalesce(s.is_windowed, FALSE) AS is_windowed,
+        coalesce(s.is_windowed, FALSE) OR coalesce(
+            least(w.seen_keys, v.seen_keys) < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
+        ) AS is_windowed,
         p.pairs, p.pairs_full,
         CASE
             WHEN p.phase = 'decode' THEN w.decode_flop
@@ -130,6 +136,7 @@ joined AS (
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = s.trace_id AND p.device = s.device
         AND p.pass_id = s.pass_id
+    LEFT JOIN _layer_windows AS v ON v.trace_id = s.trace_id AND v.layer_id = s.layer_id
 ),
 worked AS (
     SELECT

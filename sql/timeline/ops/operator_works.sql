@@ -17,6 +17,7 @@ WITH argued AS (
         CASE WHEN is_packed AND len(o.v) = 4 THEN o.v[2:] ELSE o.v END AS v,
         _slot_text(o.arguments, r.causal_slot) AS masked, r.corner,
         TRY_CAST(_slot_text(o.arguments, r.window_slot) AS BIGINT) AS window_keys,
+        CASE WHEN window_keys >= 0 THEN try(window_keys + 1) END AS seen_keys,
         CASE r.layout WHEN 'heads_first' THEN o.a[-2] ELSE o.a[-3] END AS s_q,
         CASE r.layout WHEN 'heads_first' THEN o.b[-2] ELSE o.b[-3] END AS s_k,
         len(o.a) = 4 AND r.rule = 'attention' AND NOT is_packed AS is_batched
@@ -32,7 +33,7 @@ masks AS (
             WHEN masked IN ('False', '0') THEN FALSE
         END AS is_causal,
         corner = 'bottom' OR masked = '2' AS from_bottom,
-        coalesce(window_keys >= 0, FALSE) AS is_windowed
+        seen_keys IS NOT NULL AS is_windowed
     FROM argued
     WHERE is_batched
 ),
@@ -41,7 +42,7 @@ rows_seen AS (
         *,
         CASE WHEN from_bottom THEN least(s_q, s_k) ELSE s_q END AS s_rows,
         CASE WHEN from_bottom THEN greatest(s_k - s_q, 0) ELSE 0 END AS s_before,
-        CASE WHEN is_windowed THEN least(s_k, window_keys + 1) ELSE s_k END AS s_cap
+        CASE WHEN is_windowed THEN least(s_k, seen_keys) ELSE s_k END AS s_cap
     FROM masks
 ),
 growing AS (
@@ -51,7 +52,7 @@ growing AS (
 counted AS (
     SELECT
         trace_id, work_id, a[1] AS sequences, a, b, v, a_bytes, b_bytes, v_bytes, s_q, s_k,
-        is_windowed, factor,
+        seen_keys, is_windowed, factor,
         CASE layout WHEN 'heads_first' THEN a[2] ELSE a[3] END AS heads,
         CASE
             WHEN is_causal
@@ -64,8 +65,11 @@ counted AS (
 ),
 packed AS (
     SELECT
-        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, is_windowed,
-        _dims_product(a[2:]) AS query_width,
+        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, seen_keys,
+        -- The query may have a part that scores the values: they are the latents of absorbed MLA.
+        _dims_product(a[2:])
+        + CASE WHEN rule = 'pass_attention' AND len(o) >= 2 THEN _dims_product(o[2:]) ELSE 0 END
+            AS query_width,
         CASE
             WHEN rule = 'mla_attention' THEN _dims_product(b[2:]) + v[-1]
             WHEN layout = 'split_keys' THEN b[2] * a[-1]
@@ -86,7 +90,7 @@ packed AS (
         -- In the absorbed form, queries and results have the latent's width; the query also has its
         -- rotary part.
         CASE WHEN rule = 'mla_attention' THEN a[2] * (2 * b[-1] + v[-1]) END AS absorbed_width
-    FROM (SELECT *, coalesce(window_keys >= 0, FALSE) AS is_windowed FROM argued)
+    FROM argued
     WHERE NOT is_batched
 )
 SELECT
@@ -105,7 +109,7 @@ SELECT
         _dims_product(a) * a_bytes + _dims_product(b) * b_bytes + _dims_product(v) * v_bytes
         + _dims_product(a) // a[-1] * v[-1] * a_bytes
     ) AS bytes,
-    CAST(NULL AS DOUBLE) AS token_bytes, is_windowed
+    CAST(NULL AS DOUBLE) AS token_bytes, seen_keys
 FROM counted
 UNION ALL
 SELECT
@@ -113,7 +117,7 @@ SELECT
     2 * factor * (query_width + result_width),
     2 * factor * coalesce(absorbed_width, query_width + result_width),
     a[1] * (query_width + result_width) * greatest(a_bytes, 1),
-    key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes), is_windowed
+    key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes), seen_keys
 FROM packed;
 
 -- One row per trace and distinct call of a convolution whose shapes and arguments give its work.
@@ -324,6 +328,7 @@ FROM experts;
 -- bytes        DOUBLE   bytes moved; for attention over the pass's pairs, only queries and results
 -- token_bytes  DOUBLE   bytes of the key and value of one token, for such an attention
 -- is_windowed  BOOLEAN  an attention that sees a window of keys
+-- seen_keys    BIGINT   keys of the window, to the left of a query and its own; NULL: all
 -- sequences    BIGINT   sequences of an attention
 -- queries      BIGINT   queries of an attention
 -- keys         BIGINT   keys of an attention
@@ -332,6 +337,7 @@ FROM experts;
 -- is_typed     BOOLEAN  both operands are among the inputs, so that their types decide
 -- weight       BIGINT[] shape of the second matrix
 -- a_type       VARCHAR  type of the first operand
+-- b_bytes      DOUBLE   bytes of an element of the second operand
 -- has_work     BOOLEAN  the shapes give FLOP, alone or with the pairs of the pass
 CREATE VIEW operator_works AS
 SELECT
@@ -341,7 +347,7 @@ SELECT
     coalesce(p.flop, c.flop, a.flop_full) AS flop_full,
     p.first_flop, a.pair_flop, a.decode_flop,
     coalesce(p.bytes, c.bytes, a.bytes, b.bytes) AS bytes, a.token_bytes,
-    coalesce(a.is_windowed, FALSE) AS is_windowed, a.sequences, a.queries, a.keys, a.pairs,
+    a.seen_keys IS NOT NULL AS is_windowed, a.seen_keys, a.sequences, a.queries, a.keys, a.pairs,
     CASE
         WHEN r.family = 'memory' THEN NULL
         -- Bytes hold pairs of four-bit values.
@@ -355,6 +361,7 @@ SELECT
     END AS dtype,
     coalesce(r.types_decide, FALSE) AS is_typed,
     CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type,
+    i.b_bytes,
     r.rule = 'opaque_moe' OR coalesce(p.flop, c.flop, a.flop, a.pair_flop) IS NOT NULL AS has_work
 FROM _op_inputs AS i
 JOIN trace_op_rules AS r ON r.priority = i.priority

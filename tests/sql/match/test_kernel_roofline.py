@@ -211,6 +211,12 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256", "fp4"),
         ("_gemm_afp4wfp4_kernel", "fp4"),
         ("flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32", "fp8"),
+        # FlashMLA widens its FP8 cache, and TensorRT-LLM its 8-bit weights, before they are multiplied.
+        ("sm90::decode::sparse_fp8::flash_fwd_splitkv_mla_fp8_sparse_kernel<KernelTemplate>", "bf16"),
+        ("weight_only::kernel<KernelDetails<weight_only::BF16DetailsA, weight_only::Int8DetailsW>>", "bf16"),
+        ("weight_only::kernel<KernelDetails<weight_only::FP16DetailsA, weight_only::Int8DetailsW>>", "fp16"),
+        # Result, then operands: not the query and the keys of an attention.
+        ("void gemm_kernel<__nv_bfloat16, __nv_fp8_e4m3, __nv_fp8_e4m3>", "fp8"),
         # The type of the cache is an argument of the template, not of the product.
         (
             "paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0>",

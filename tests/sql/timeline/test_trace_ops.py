@@ -302,6 +302,20 @@ def test_attention_written_out_as_products_gives_way_to_them_and_experts_keep_th
     ]  # fmt: skip
 
 
+@in_one_lake
+def test_a_grouped_product_gives_way_to_the_products_of_its_groups(tmp_path):
+    # Without a kernel for the device, PyTorch multiplies the rows of each expert on their own: 6 and 4 of the ten.
+    trace = Trace()
+    trace.op("aten::_grouped_mm", 10, 30, [[10, 8], [2, 8, 16], [2], [], []])
+    trace.op("aten::mm", 12, 5, [[6, 8], [8, 16]])
+    trace.op("aten::mm", 20, 5, [[4, 8], [8, 16]])
+    trace.op("aten::_grouped_mm", 50, 30, [[10, 8], [2, 8, 16], [2], [], []])
+    lake = yield trace.write(tmp_path / "t.json")
+    assert lake.rows("SELECT op, flop FROM trace_ops ORDER BY start_ns") == [
+        ("aten::mm", 2 * 6 * 8 * 16), ("aten::mm", 2 * 4 * 8 * 16), ("aten::_grouped_mm", 2 * 10 * 8 * 16)
+    ]  # fmt: skip
+
+
 def specification_fixture(folder):
     """Write the extractor fixture of the specification, 8.6b."""
     module = "nn.Module: Qwen3MoeForCausalLM_model"
