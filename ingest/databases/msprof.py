@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ascend.folder import device_of
 from ..ascend.rows import dims
 from ..reader import Reading
 from .counters import TABLE as COUNTERS
@@ -191,7 +192,9 @@ class Msprof:
         tables.define(
             _OPERATORS.table, f"SELECT p.*, '[' || {listed} || ']' AS connections FROM PYTORCH_API AS p{more}"
         )
-        [(self._device,)] = tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1] or [(0,)]
+        if "deviceId" not in tables.columns.get(_COLLECTIVES.table, ("deviceId",)):
+            self._add_devices()
+        self._device = self._only_device()
         self._elements = {
             number: _ELEMENTS.get(str(name)) for number, name in tables.rows("ENUM_HCCL_DATA_TYPE", ("id", "name"))
         }
@@ -227,6 +230,28 @@ class Msprof:
                 joined += " AND p.nth = t.nth"
                 tasks = "(SELECT *, row_number() OVER (PARTITION BY globalTaskId ORDER BY startNs) AS nth FROM TASK)"
         return f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM {tasks} AS t{joined}"
+
+    def _add_devices(self) -> None:
+        """Give collectives the device of their tasks: older versions of CANN write none."""
+        needed = {"COMMUNICATION_OP": "opId", "COMMUNICATION_TASK_INFO": "opId", "TASK": "deviceId"}
+        if all(column in self.tables.columns.get(table, ()) for table, column in needed.items()):
+            self.tables.define(
+                _COLLECTIVES.table,
+                "SELECT c.*, d.deviceId FROM COMMUNICATION_OP AS c LEFT JOIN (SELECT i.opId, max(t.deviceId) AS deviceId"
+                " FROM COMMUNICATION_TASK_INFO AS i JOIN TASK AS t ON t.globalTaskId = i.globalTaskId GROUP BY i.opId)"
+                " AS d ON d.opId = c.opId",
+            )
+
+    def _only_device(self) -> int:
+        """Return the device of collectives that have none: the rank's, else that of all tasks, else the folder's."""
+        for (device,) in self.tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1]:
+            if isinstance(device, int):
+                return device
+        for least, most in self.tables.answers("SELECT min(deviceId), max(deviceId) FROM TASK"):
+            if isinstance(least, int) and least == most:
+                return least
+        folder = self.tables.path.absolute().parent
+        return device_of(folder, folder)
 
     @staticmethod
     def knows(names: set[str]) -> bool:

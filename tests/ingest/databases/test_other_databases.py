@@ -144,6 +144,13 @@ VARIANTS = {
         INSERT INTO CONNECTION_IDS VALUES (1, 501);
         INSERT INTO CANN_API
         SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
+    # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
+    "one device": "DROP TABLE RANK_DEVICE_MAP",
+    "two devices": """
+        DROP TABLE RANK_DEVICE_MAP;
+        ALTER TABLE COMMUNICATION_TASK_INFO ADD COLUMN opId INTEGER;
+        UPDATE COMMUNICATION_TASK_INFO SET opId = 1;
+        UPDATE TASK SET deviceId = 5 WHERE globalTaskId = 3""",
     "unclear": "UPDATE TASK SET globalTaskId = 0 WHERE globalTaskId = 1;" + with_counters(
         [(0, *counter) for counter in scaled({}) + scaled({})]),
 }  # fmt: skip
@@ -172,6 +179,15 @@ def test_the_ai_cpus_part_of_a_collective_in_msprof_is_a_service_row_and_no_comp
     assert variants.rows("""
         SELECT busy_us, compute_us, exposed_communication_us FROM time_breakdown JOIN traces USING (trace_id)
         WHERE trace = 'schedule'""") == [(43, 20, 20)]
+
+
+def test_a_collective_of_msprof_without_a_device_is_on_that_of_its_tasks(variants):
+    # On device 4: products of 10 + 10, the all-reduce of 20; on 4 or 5 a copy of 3.
+    assert variants.rows("""
+        SELECT trace, device, compute_us, exposed_communication_us, busy_us FROM time_breakdown
+        JOIN traces USING (trace_id) WHERE trace LIKE '% device%' ORDER BY ALL""") == [
+        ("one device", 4, 20, 20, 43), ("two devices", 4, 20, 20, 40), ("two devices", 5, 0, 0, 3),
+    ]  # fmt: skip
 
 
 def test_counters_of_msprof_are_those_of_the_table_of_kernels(variants):
