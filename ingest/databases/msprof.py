@@ -45,9 +45,20 @@ _TASK_NUMBERS = {"task_id": "taskId", "model_id": "modelId", "context_id": "cont
 _TASK_NAMES = ("name", "kind", *_DESCRIBED.values())
 
 
+def _plain(column: str) -> str:
+    """Return the SQL of a text cell without the quotes that some versions write around it."""
+    return f"trim({column}, '\"')"
+
+
 def _text(column: str) -> str:
     """Return the SQL of a text cell as JSON: as in the table of kernels, N/A if empty."""
-    return json_text(f"coalesce({column}, 'N/A')")
+    return json_text(f"coalesce({_plain(column)}, 'N/A')")
+
+
+def _shapes(shapes: str, types: str) -> str:
+    """Return the SQL of shapes as JSON, NULL if they cannot be read."""
+    found = dims(_plain(shapes), _plain(types))
+    return f"CASE WHEN json_valid({found}) THEN {found} END"
 
 
 def _members(**members: str) -> str:
@@ -71,9 +82,8 @@ _TASKS = Part(
         tid="streamId",
         device="TRY_CAST(deviceId AS INTEGER)",
         stream="streamId",
-        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDataTypes')})"
-        f" THEN {dims('inputShapes', 'inputDataTypes')} END",
-        input_types="'[\"' || replace(nullif(nullif(inputDataTypes, 'N/A'), ''), ';', '\",\"') || '\"]'",
+        input_dims=_shapes("inputShapes", "inputDataTypes"),
+        input_types=f"'[\"' || replace(nullif(nullif({_plain('inputDataTypes')}, 'N/A'), ''), ';', '\",\"') || '\"]'",
         args=_members(
             name=json_text("coalesce(name, kind)"),
             core=_text("coalesce(core, kind)"),
@@ -127,8 +137,7 @@ _OPERATORS = Part(
         category="CASE type WHEN 50001 THEN 'cpu_op' WHEN 50003 THEN 'python_function' WHEN 50004 THEN"
         " 'user_annotation' ELSE 'npu_queue' END",
         name="coalesce(name, '')",
-        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDtypes')})"
-        f" THEN {dims('inputShapes', 'inputDtypes')} END",
+        input_dims=_shapes("inputShapes", "inputDtypes"),
         args=arguments(
             Sequence_number="sequenceNumber",
             Fwd_thread_id="fwdThreadId",

@@ -144,6 +144,8 @@ VARIANTS = {
         INSERT INTO CONNECTION_IDS VALUES (1, 501);
         INSERT INTO CANN_API
         SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
+    # As kernel_details.csv has them.
+    "quoted": """UPDATE STRING_IDS SET value = '"' || value || '"' WHERE value = '8,16;16,4'""",
     # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
     "one device": "DROP TABLE RANK_DEVICE_MAP",
     "two devices": """
@@ -216,6 +218,15 @@ def test_the_shapes_of_an_operator_give_no_flop_where_one_of_its_kernels_shows_i
     assert variants.rows("""
         SELECT name, flop, flop_source, calls FROM ops JOIN traces USING (trace_id)
         WHERE trace = 'shaped' AND class = 'compute'""") == [("MatMulV2_1", 1024, "shapes", 2)]
+
+
+def test_quotes_around_shapes_in_msprof_are_no_part_of_them(variants):
+    # Of both products and of the operator of one.
+    assert variants.rows("""
+        SELECT lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
+        WHERE trace = 'quoted' AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
+        ("device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("host", "[[8,16],[16,4]]", None, 1)
+    ]  # fmt: skip
 
 
 def test_tables_of_msprof_that_are_not_read_are_listed(variants):
