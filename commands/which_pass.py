@@ -75,7 +75,8 @@ def no_passes(opened: Lake, trace: str) -> str:
     if training:
         lines = [f"{trace}: no passes found: {training[0][0]}."]
     whole = opened.rows(
-        "SELECT value, message FROM trace_checks WHERE trace_id = $1 AND \"check\" = 'whole_graphs' AND severity <> 'ok'",
+        "SELECT value, message FROM trace_checks "
+        "WHERE trace_id = $1 AND \"check\" = 'whole_graphs' AND severity <> 'ok'",
         [opened.locate(trace)],
     )
     if whole:

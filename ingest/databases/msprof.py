@@ -246,9 +246,9 @@ class Msprof:
         if all(column in self.tables.columns.get(table, ()) for table, column in needed.items()):
             self.tables.define(
                 _COLLECTIVES.table,
-                "SELECT c.*, d.deviceId FROM COMMUNICATION_OP AS c LEFT JOIN (SELECT i.opId, max(t.deviceId) AS deviceId"
-                " FROM COMMUNICATION_TASK_INFO AS i JOIN TASK AS t ON t.globalTaskId = i.globalTaskId GROUP BY i.opId)"
-                " AS d ON d.opId = c.opId",
+                "SELECT c.*, d.deviceId FROM COMMUNICATION_OP AS c LEFT JOIN ("
+                "SELECT i.opId, max(t.deviceId) AS deviceId FROM COMMUNICATION_TASK_INFO AS i"
+                " JOIN TASK AS t ON t.globalTaskId = i.globalTaskId GROUP BY i.opId) AS d ON d.opId = c.opId",
             )
 
     def _only_device(self) -> int:

@@ -2,9 +2,9 @@
 -- user annotations, and runs of backward functions and of differentiated operators.
 --
 -- Annotations that mark a step are left out: each has its own name, and all work is inside them.
--- Annotations need not nest: NVTX ranges have a stack per domain, or none. One that is still running
--- when an earlier one ends is left out, unless it crosses only such as are left out themselves. An
--- overhang of up to 1 µs is rounding.
+-- Annotations need not nest: NVTX ranges have a stack per domain, or none. One that still runs when
+-- an earlier one ends is left out, unless each of those crosses an earlier one itself. An overhang
+-- of up to 1 µs is rounding.
 --
 -- stored: meanwhile
 CREATE VIEW _scopes AS
@@ -57,12 +57,12 @@ FROM autograd_calls;
 -- around it, including its own.
 --
 -- A scope's depth is the number of scopes running on its thread when it starts; the scope around it
--- is the latest to have started one level up, if it does not end before. A launch belongs to the scopes running when it is
--- made, an operation without a launch to those of its stream. What a backward function launches
--- belongs to the scopes of the operator whose gradient the function computes, unless a module or a
--- differentiated operator runs inside the function: then it is recomputed. What either of them
--- launches outside a backward function is forward, except in calls of modules that run no
--- differentiated operator (under torch.no_grad), if others of the trace do.
+-- is the latest to have started one level up, if it does not end before. A launch belongs to the
+-- scopes running when it is made, an operation without a launch to those of its stream. What a
+-- backward function launches belongs to the scopes of the operator whose gradient the function
+-- computes, unless a module or a differentiated operator runs inside the function: then it is
+-- recomputed. What either of them launches outside a backward function is forward, except in calls
+-- of modules that run no differentiated operator (under torch.no_grad), if others of the trace do.
 --
 -- stored: per trace
 --

@@ -56,7 +56,7 @@ def test_a_launch_is_in_no_annotation_that_is_not_running(tmp_path):
     chance = random.Random(7)
     starts = [chance.randrange(5000) for _ in range(150)]
     scopes = [(f"s{nth}", start, start + chance.randrange(1, 400)) for nth, start in enumerate(starts)]
-    times = dict((name, (start, end)) for name, start, end in scopes)
+    times = {name: (start, end) for name, start, end in scopes}
     lake = yield written(tmp_path, "many", scopes, chance.sample(range(5400), 300))
     found = lake.rows("SELECT name, path FROM _device_ops WHERE path IS NOT NULL")
     assert len(found) > 100
