@@ -74,6 +74,14 @@ def no_passes(opened: Lake, trace: str) -> str:
     )
     if training:
         lines = [f"{trace}: no passes found: {training[0][0]}."]
+    whole = opened.rows(
+        "SELECT value, message FROM trace_checks "
+        "WHERE trace_id = $1 AND \"check\" = 'whole_graphs' AND severity <> 'ok'",
+        [opened.locate(trace)],
+    )
+    if whole:
+        # No anchor helps: there are no kernels.
+        return f"{trace}: no passes found: {whole[0][0]:.0f} % {whole[0][1]}."
     if candidates:
         lines.append("  Candidates, with occurrences and position in a layer:")
         lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]

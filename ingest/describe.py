@@ -32,6 +32,7 @@ _FORMER_DEVICE_KEYS = {
 _KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count", "nccl_version"})
 _KEPT_GROUP_KEYS = frozenset({"pg_name", "pg_desc", "backend_config", "pg_size", "ranks"})
 _SCALARS = (str, int, float, bool)
+_CUSTOM = "/device:CUSTOM:"
 
 _AXIS_GROUP = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp|tensor|expert|data|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
 _AXIS_NAMES = {"tensor": "tp", "expert": "ep", "data": "dp", "pipeline": "pp"}
@@ -111,8 +112,9 @@ def _device(metadata: dict[str, Any], devices: list[str]) -> dict[str, Any]:
     )
     name = first.get("name") if isinstance(first.get("name"), str) else None
     if name is None and devices:
-        # JAX has only "/device:TPU:0".
-        name = devices[0].removeprefix("/device:").rsplit(":", 1)[0]
+        # JAX has only "/device:TPU:0"; a custom device is a trace of the network between TPUs.
+        named = next((device for device in devices if not device.startswith(_CUSTOM)), devices[0])
+        name = named.removeprefix("/device:").rsplit(":", 1)[0]
     return {
         "device_name": name,
         "compute_major": _integer(first.get("computeMajor"), 2**31),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ascend.folder import device_of
 from ..ascend.rows import dims
 from ..reader import Reading
 from .counters import TABLE as COUNTERS
@@ -44,9 +45,20 @@ _TASK_NUMBERS = {"task_id": "taskId", "model_id": "modelId", "context_id": "cont
 _TASK_NAMES = ("name", "kind", *_DESCRIBED.values())
 
 
+def _plain(column: str) -> str:
+    """Return the SQL of a text cell without the quotes that some versions write around it."""
+    return f"trim({column}, '\"')"
+
+
 def _text(column: str) -> str:
     """Return the SQL of a text cell as JSON: as in the table of kernels, N/A if empty."""
-    return json_text(f"coalesce({column}, 'N/A')")
+    return json_text(f"coalesce({_plain(column)}, 'N/A')")
+
+
+def _shapes(shapes: str, types: str) -> str:
+    """Return the SQL of shapes as JSON, NULL if they cannot be read."""
+    found = dims(_plain(shapes), _plain(types))
+    return f"CASE WHEN json_valid({found}) THEN {found} END"
 
 
 def _members(**members: str) -> str:
@@ -70,9 +82,8 @@ _TASKS = Part(
         tid="streamId",
         device="TRY_CAST(deviceId AS INTEGER)",
         stream="streamId",
-        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDataTypes')})"
-        f" THEN {dims('inputShapes', 'inputDataTypes')} END",
-        input_types="'[\"' || replace(nullif(nullif(inputDataTypes, 'N/A'), ''), ';', '\",\"') || '\"]'",
+        input_dims=_shapes("inputShapes", "inputDataTypes"),
+        input_types=f"'[\"' || replace(nullif(nullif({_plain('inputDataTypes')}, 'N/A'), ''), ';', '\",\"') || '\"]'",
         args=_members(
             name=json_text("coalesce(name, kind)"),
             core=_text("coalesce(core, kind)"),
@@ -126,8 +137,7 @@ _OPERATORS = Part(
         category="CASE type WHEN 50001 THEN 'cpu_op' WHEN 50003 THEN 'python_function' WHEN 50004 THEN"
         " 'user_annotation' ELSE 'npu_queue' END",
         name="coalesce(name, '')",
-        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDtypes')})"
-        f" THEN {dims('inputShapes', 'inputDtypes')} END",
+        input_dims=_shapes("inputShapes", "inputDtypes"),
         args=arguments(
             Sequence_number="sequenceNumber",
             Fwd_thread_id="fwdThreadId",
@@ -191,7 +201,9 @@ class Msprof:
         tables.define(
             _OPERATORS.table, f"SELECT p.*, '[' || {listed} || ']' AS connections FROM PYTORCH_API AS p{more}"
         )
-        [(self._device,)] = tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1] or [(0,)]
+        if "deviceId" not in tables.columns.get(_COLLECTIVES.table, ("deviceId",)):
+            self._add_devices()
+        self._device = self._only_device()
         self._elements = {
             number: _ELEMENTS.get(str(name)) for number, name in tables.rows("ENUM_HCCL_DATA_TYPE", ("id", "name"))
         }
@@ -227,6 +239,28 @@ class Msprof:
                 joined += " AND p.nth = t.nth"
                 tasks = "(SELECT *, row_number() OVER (PARTITION BY globalTaskId ORDER BY startNs) AS nth FROM TASK)"
         return f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM {tasks} AS t{joined}"
+
+    def _add_devices(self) -> None:
+        """Give collectives the device of their tasks: older versions of CANN write none."""
+        needed = {"COMMUNICATION_OP": "opId", "COMMUNICATION_TASK_INFO": "opId", "TASK": "deviceId"}
+        if all(column in self.tables.columns.get(table, ()) for table, column in needed.items()):
+            self.tables.define(
+                _COLLECTIVES.table,
+                "SELECT c.*, d.deviceId FROM COMMUNICATION_OP AS c LEFT JOIN ("
+                "SELECT i.opId, max(t.deviceId) AS deviceId FROM COMMUNICATION_TASK_INFO AS i"
+                " JOIN TASK AS t ON t.globalTaskId = i.globalTaskId GROUP BY i.opId) AS d ON d.opId = c.opId",
+            )
+
+    def _only_device(self) -> int:
+        """Return the device of collectives that have none: the rank's, else that of all tasks, else the folder's."""
+        for (device,) in self.tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1]:
+            if isinstance(device, int):
+                return device
+        for least, most in self.tables.answers("SELECT min(deviceId), max(deviceId) FROM TASK"):
+            if isinstance(least, int) and least == most:
+                return least
+        folder = self.tables.path.absolute().parent
+        return device_of(folder, folder)
 
     @staticmethod
     def knows(names: set[str]) -> bool:

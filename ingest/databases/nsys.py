@@ -40,9 +40,12 @@ class Nsys:
         self.tables = tables
         self.parts: list[Part] = [*PARTS, PROCESS_NAMES, THREAD_NAMES]
         self._schemas = payload_schemas(tables)
-        self._gpus = self._moved_devices()
-        #: Pairs of process and device that operations have.
+        #: The GPU of a process's device, by the machine's number; and the same if devices are numbered by it.
+        self._gpus_of = self._devices_of_processes()
+        self._gpus = self._gpus_of if _are_numbered_apart(self._gpus_of) else {}
+        #: Pairs of process and device that operations have; the GPUs behind the devices.
         self._places: set[tuple[int, int]] = set()
+        self._used: set[int] = set()
         #: Communicators: their ranks, and the rank of the process that created it.
         self._communicators: dict[int, set[tuple[int, int]]] = {}
 
@@ -66,8 +69,7 @@ class Nsys:
         for start, *_ in tables.rows("TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",)):
             keys["baseTimeNanoseconds"] = start
         gpus = sorted(tables.rows("TARGET_INFO_GPU", _GPU), key=lambda row: (row[0] is None, row[0]))
-        used = {device for _, device in self._places}
-        gpus = [gpu for gpu in gpus if gpu[0] in used] or gpus
+        gpus = [gpu for gpu in gpus if gpu[0] in self._used] or gpus
         if gpus:
             names = ("id", "name", "totalGlobalMem", "computeMajor", "computeMinor", "numSms")
             keys["deviceProperties"] = [dict(zip(names, gpu, strict=True)) for gpu in gpus]
@@ -96,6 +98,7 @@ class Nsys:
             if part.table in OPERATIONS and None not in row.values():
                 pid = process_of(row["pid"])
                 self._places.add((pid, self._gpus.get((pid, row["device"]), row["device"])))
+                self._used.add(self._gpus_of.get((pid, row["device"]), row["device"]))
         if self._gpus:
             devices = [
                 self._gpus.get((process_of(pid or 0), device), device)
@@ -105,14 +108,10 @@ class Nsys:
             batch = batch.set_column(place, "deviceId", pa.array(devices, pa.int64()))
         return batch
 
-    def _moved_devices(self) -> dict[tuple[int, int], int]:
-        """Return the GPU of a process's device, if one number means several GPUs (CUDA_VISIBLE_DEVICES)."""
+    def _devices_of_processes(self) -> dict[tuple[int, int], int]:
+        """Return the GPU of each process's device; CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER decide about it."""
         rows = self.tables.rows("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId", "gpuId"))
-        found = {(pid, device): gpu for pid, device, gpu in rows if None not in (pid, device, gpu)}
-        meant: dict[int, set[int]] = {}
-        for (_, device), gpu in found.items():
-            meant.setdefault(device, set()).add(gpu)
-        return found if any(len(gpus) > 1 for gpus in meant.values()) else {}
+        return {(pid, device): gpu for pid, device, gpu in rows if None not in (pid, device, gpu)}
 
     def _payloads(self, column: pa.ChunkedArray) -> pa.Array:
         """Return payloads as the members of a JSON object; most repeat, and each is decoded once."""
@@ -146,6 +145,11 @@ class Nsys:
             [(_, rank)] = largest
             return facts | {"rank": rank, "rank_source": "NCCL"}
         return facts
+
+
+def _are_numbered_apart(gpus: dict[tuple[int, int], int]) -> bool:
+    """Return whether one number of a device means several GPUs, in different processes."""
+    return len({(device, gpu) for (_, device), gpu in gpus.items()}) > len({device for _, device in gpus})
 
 
 def process_of(serialized: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .planes import METADATA, Plane
+from .planes import CUSTOM, METADATA, Plane
 
 #: The stats of a plane that are stored: nothing else about a host enters the lake.
 _DEVICE_STATS = frozenset({
@@ -40,7 +40,7 @@ def metadata_of(planes: Iterable[Plane]) -> dict[str, Any]:
 def facts_of(planes: list[Plane]) -> dict[str, Any]:
     """Return columns of the catalog entry."""
     facts: dict[str, Any] = {"format": "jax"}
-    stats = next((plane.stats for plane in planes if plane.is_device), {})
+    stats = next((plane.stats for plane in planes if plane.is_device and not plane.name.startswith(CUSTOM)), {})
     names = [stats[key] for key in _DEVICE_TYPES if isinstance(stats.get(key), str)]
     facts |= {"device_name": names[0]} if names else {}
     for key, column, largest in (

@@ -23,6 +23,8 @@ OPAQUE = "<opaque bytes>"
 #: Maximum bytes of a text; a longer one is not a name.
 _LONGEST_TEXT = 16 << 20
 DEVICES = "/device:"
+#: Not a chip: a trace of the network between TPUs, for example.
+CUSTOM = "/device:CUSTOM:"
 HOST = "/host:CPU"
 METADATA = "/host:metadata"
 #: Processes of a Chrome trace of the same profiler: devices from 1, and the threads of the host.

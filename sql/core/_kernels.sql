@@ -11,7 +11,7 @@ given AS (
     JOIN xla_lines USING (trace_id, pid, tid)
     WHERE lane = 'device' AND dur_ns IS NOT NULL
 )
-SELECT trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind
+SELECT trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind, is_wrapper
 FROM given
 LEFT JOIN hlo_categories USING (hlo_category)
 WHERE hlo_category IS NOT NULL;
@@ -143,9 +143,9 @@ JOIN threads ON threads.thread_id = launches.thread_id;
 
 -- One row per device operation with its launch, its operator and its category.
 --
--- The category is XLA's own, else by the operator that launched the operation, if a
--- rule of op_category_rules has it, else by the name. An operator around the launch of a graph
--- does not describe the graph's kernels.
+-- The category is XLA's own, unless that wraps what by its name is a collective, else by the
+-- operator that launched the operation, if a rule of op_category_rules has it, else by the name. An
+-- operator around the launch of a graph does not describe the graph's kernels.
 --
 -- stored: per trace
 --
@@ -278,6 +278,8 @@ JOIN _kernel_names
     AND _kernel_names.core_group IS NOT DISTINCT FROM _operations.core_group
 LEFT JOIN _hlo_operations AS hlo
     ON hlo.trace_id = _operations.trace_id AND hlo.kernel_id = _operations.kernel_id
+    -- What a wrapper runs is in its name.
+    AND (hlo.is_wrapper IS NOT TRUE OR _kernel_names.kind <> 'communication')
 LEFT JOIN causes
     ON causes.trace_id = traced.trace_id AND causes.op_id = traced.op_id
 LEFT JOIN op_categories AS by_op

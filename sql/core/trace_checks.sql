@@ -13,6 +13,7 @@ WITH totals AS (
         -- The time of a loop of XLA is that of the operations in it.
         sum(dur_ns) FILTER (e.kernel_id IS NULL) AS all_ns,
         sum(dur_ns) FILTER (e.kernel_id IS NULL AND category = 'other') AS other_ns,
+        sum(dur_ns) FILTER (category = 'graph') AS graph_ns,
         sum(dur_ns) FILTER (is_contradicted) AS contradicted_ns
     FROM kernels
     LEFT JOIN enclosing_kernels AS e USING (trace_id, kernel_id)
@@ -55,6 +56,7 @@ SELECT
     coalesce(100.0 * without_launch / operations, 0) AS without_launch,
     coalesce(100.0 * without_shapes / nullif(compute, 0), 0) AS without_shapes,
     CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
+    coalesce(100.0 * graph_ns / nullif(all_ns, 0), 0) AS whole_graphs,
     CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
     CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
     CAST(coalesce(rounded_starts, 0) AS DOUBLE) AS rounded_starts,
@@ -87,9 +89,9 @@ WITH measured AS (
     UNPIVOT (
         value FOR "check" IN (
             truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
-            no_device_operations, without_launch, without_shapes, graph_launch, negative_duration,
-            no_duration, rounded_starts, long_span, other_category, category_conflicts,
-            unknown_hardware, unknown_rank
+            no_device_operations, without_launch, without_shapes, graph_launch, whole_graphs,
+            negative_duration, no_duration, rounded_starts, long_span, other_category,
+            category_conflicts, unknown_hardware, unknown_rank
         )
     )
 )

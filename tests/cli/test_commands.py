@@ -238,6 +238,9 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
     (playground / "cpu.json").write_bytes(
         trace_bytes([{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}])
     )
+    (playground / "whole.json").write_bytes(
+        trace_bytes([{"ph": "X", "cat": "kernel", "name": "CUDA graph 4", "pid": 0, "tid": 7, "ts": 1, "dur": 1}])
+    )
     for words, code, said in (
         (["traces"], 0, ""),
         (["layers", "nope"], 2, "nope: no such trace or file"),
@@ -254,6 +257,7 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
         (["ingest", "bad.json"], 3, "bad.json: not a trace"),
         (["layers", "bad.json"], 3, "bad.json: not a trace"),
         (["layers", "cpu.json"], 1, "no passes found"),
+        (["passes", "whole.json"], 1, "100 % of the time of device operations is in CUDA graphs traced whole"),
         (["--version"], 0, ""),
     ):
         ended, out, err = call(*words)

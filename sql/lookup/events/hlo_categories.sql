@@ -10,6 +10,9 @@
 -- kind          VARCHAR  compute, communication or memory
 -- is_async      BOOLEAN  begins or ends what runs beside the operations: its time is not that of
 --                        the transfer, and its bytes by XLA count the same transfer again
+-- is_wrapper    BOOLEAN  runs any computation asynchronously: if the name is that of a collective,
+--                        the name decides; XLA has no opcode for a reduce-scatter or an all-to-all
+--                        that it splits
 -- comment       VARCHAR  what it is
 CREATE TABLE hlo_categories (
     hlo_category VARCHAR PRIMARY KEY,
@@ -18,5 +21,6 @@ CREATE TABLE hlo_categories (
     category VARCHAR,
     kind VARCHAR NOT NULL,
     is_async BOOLEAN,
+    is_wrapper BOOLEAN,
     comment VARCHAR
 );

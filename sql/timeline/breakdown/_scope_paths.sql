@@ -2,6 +2,9 @@
 -- user annotations, and runs of backward functions and of differentiated operators.
 --
 -- Annotations that mark a step are left out: each has its own name, and all work is inside them.
+-- Annotations need not nest: NVTX ranges have a stack per domain, or none. One that still runs when
+-- an earlier one ends is left out, unless each of those crosses an earlier one itself. An overhang
+-- of up to 1 µs is rounding.
 --
 -- stored: meanwhile
 CREATE VIEW _scopes AS
@@ -24,10 +27,25 @@ steps AS (
     FROM found
     GROUP BY trace_id, found.name
     HAVING len(_matching_step_rules(any_value(name))) > 0
+),
+annotations AS (
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, name, kind,
+        coalesce(min(start_ns) OVER ended_inside < start_ns, FALSE) AS crosses
+    FROM found
+    ANTI JOIN steps USING (trace_id, name)
+    WINDOW ended_inside AS (
+        PARTITION BY trace_id, pid, tid ORDER BY end_ns
+        RANGE BETWEEN (end_ns - start_ns - 1) PRECEDING AND 1001 PRECEDING
+    )
 )
 SELECT trace_id, pid, tid, event_id AS scope_id, kind, name AS scope, start_ns, end_ns
-FROM found
-ANTI JOIN steps USING (trace_id, name)
+FROM annotations
+WINDOW ended_inside AS (
+    PARTITION BY trace_id, pid, tid ORDER BY end_ns
+    RANGE BETWEEN (end_ns - start_ns - 1) PRECEDING AND 1001 PRECEDING
+)
+QUALIFY coalesce(min(start_ns) FILTER (NOT crosses) OVER ended_inside >= start_ns, TRUE)
 UNION ALL
 SELECT trace_id, pid, tid, event_id, 'module', module, start_ns, end_ns
 FROM module_calls
@@ -40,12 +58,12 @@ FROM autograd_calls;
 -- around it, including its own.
 --
 -- A scope's depth is the number of scopes running on its thread when it starts; the scope around it
--- is the latest to have started one level up. A launch belongs to the scopes running when it is
--- made, an operation without a launch to those of its stream. What a backward function launches
--- belongs to the scopes of the operator whose gradient the function computes, unless a module or a
--- differentiated operator runs inside the function: then it is recomputed. What either of them
--- launches outside a backward function is forward, except in calls of modules that run no
--- differentiated operator (under torch.no_grad), if others of the trace do.
+-- is the latest to have started one level up, if it does not end before. A launch belongs to the
+-- scopes running when it is made, an operation without a launch to those of its stream. What a
+-- backward function launches belongs to the scopes of the operator whose gradient the function
+-- computes, unless a module or a differentiated operator runs inside the function: then it is
+-- recomputed. What either of them launches outside a backward function is forward, except in calls
+-- of modules that run no differentiated operator (under torch.no_grad), if others of the trace do.
 --
 -- stored: per trace
 --
@@ -97,11 +115,11 @@ edges AS (
     UNION ALL
     SELECT trace_id, thread_id, scope_id, start_ns, 1, 1, -end_ns FROM named
     UNION ALL
-    SELECT trace_id, thread_id, id, at_ns, 0, 2, 0 FROM points
+    SELECT trace_id, thread_id, id, at_ns, 0, 2, -at_ns FROM points
 ),
 swept AS (
     SELECT
-        trace_id, thread_id, id, turn,
+        trace_id, thread_id, id, turn, until_ns,
         sum(step) OVER in_time - greatest(step, 0) AS depth,
         row_number() OVER in_time AS place
     FROM edges
@@ -110,13 +128,15 @@ swept AS (
     )
 ),
 starts AS (
-    SELECT thread_id, depth + 1 AS inner_depth, place, id AS scope_id
+    SELECT thread_id, depth + 1 AS inner_depth, place, id AS scope_id, until_ns
     FROM swept
     WHERE turn = 1
 ),
 around AS (
-    -- The scope around each scope and each point.
-    SELECT s.trace_id, s.turn, s.id, s.depth, starts.scope_id AS outer_id
+    -- The scope around each scope and each point; the ends are negative.
+    SELECT
+        s.trace_id, s.turn, s.id, s.depth,
+        CASE WHEN starts.until_ns <= s.until_ns + 1000 THEN starts.scope_id END AS outer_id
     FROM (SELECT * FROM swept WHERE turn > 0) AS s
     ASOF LEFT JOIN starts
         ON starts.thread_id = s.thread_id AND starts.inner_depth = s.depth

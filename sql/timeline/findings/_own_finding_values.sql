@@ -56,8 +56,9 @@ op_names AS (
         trace_id, program, name, canonical_name, dedup_name, hlo_category,
         class = 'compute' AS computes, count(*) AS calls, sum(self_ns) AS self_ns
     FROM _device_ops
-    -- Communication counts only as far as it is exposed, see communication-heavy.
-    WHERE role = 'op' AND class NOT IN ('communication', 'wait')
+    -- Communication counts only as far as it is exposed, see communication-heavy. A graph traced
+    -- whole is no operation: the check whole_graphs has its time.
+    WHERE role = 'op' AND class NOT IN ('communication', 'wait') AND category <> 'graph'
     GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category, computes
 ),
 shared_ops AS (

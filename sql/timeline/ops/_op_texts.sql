@@ -269,14 +269,20 @@ CREATE VIEW _op_texts AS
 SELECT
     t.trace_id, t.text_id, t.name, named.canonical_name,
     CASE
+        WHEN hlo_categories.is_wrapper AND named.class = 'communication' THEN named.class
         WHEN hlo_categories.class IS NOT NULL THEN hlo_categories.class
         WHEN t.hlo_category IS NOT NULL THEN 'compute'
         WHEN named.class = 'compute' AND t.copies THEN 'copy'
         ELSE named.class
     END AS class,
-    coalesce(hlo_categories.category, k.category, 'other') AS category,
-    CASE WHEN t.hlo_category IS NULL THEN named.collective ELSE hlo_categories.collective END
-        AS collective,
+    CASE
+        WHEN hlo_categories.is_wrapper AND named.class = 'communication' THEN named.class
+        ELSE coalesce(hlo_categories.category, k.category, 'other')
+    END AS category,
+    CASE
+        WHEN t.hlo_category IS NULL OR hlo_categories.is_wrapper THEN named.collective
+        ELSE hlo_categories.collective
+    END AS collective,
     t.hlo_category, t.hlo_module,
     coalesce(_op_paths.path, named.path) AS path,
     coalesce(_op_paths.display_path, named.path) AS display_path,

@@ -251,6 +251,23 @@ def test_processes_that_number_their_devices_apart_keep_them_apart(tmp_path):
     assert sorted(devices) == [2] * 13 + [3] * 13
 
 
+def test_the_hardware_is_that_of_the_gpu_which_the_process_calls_its_device(tmp_path):
+    # CUDA's device 0 is the machine's GPU 1, as with CUDA_VISIBLE_DEVICES=1 or a slower card in the first slot.
+    columns, rows = (tables := nsys_tables())["TARGET_INFO_GPU"]
+    tables["TARGET_INFO_GPU"] = columns, [(0, "NVIDIA L4", 24 << 30, 58, 8, 9, "GPU-0"), *rows[1:]]
+    tables["TARGET_INFO_CUDA_DEVICE"] = ("gpuId INTEGER, cudaId INTEGER, pid INTEGER", [(1, 0, 100)])
+    columns, rows = tables["CUPTI_ACTIVITY_KIND_KERNEL"]
+    lake = Lake(tmp_path / "lake", stored=False)
+    kernels = columns, [row for row in rows if row[2] == 0]
+    few = {name: tables[name] for name in ("StringIds", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE")}
+    ingest_into(lake, write_nsys(tmp_path / "made.sqlite", few | {"CUPTI_ACTIVITY_KIND_KERNEL": kernels}))
+    assert lake.rows("SELECT device_name, hardware FROM traces") == [
+        ("NVIDIA H100 80GB HBM3", "h100_sxm")
+    ]  # fmt: skip
+    # Its number stays CUDA's, as everywhere in the trace.
+    assert lake.rows("SELECT DISTINCT device FROM kernels") == [(0,)]
+
+
 def test_modules_of_hooks_are_calls_of_modules(tmp_path):
     columns, _ = nsys_tables()["NVTX_EVENTS"]
     thread = 100 << 24 | 100

@@ -144,6 +144,15 @@ VARIANTS = {
         INSERT INTO CONNECTION_IDS VALUES (1, 501);
         INSERT INTO CANN_API
         SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
+    # As kernel_details.csv has them.
+    "quoted": """UPDATE STRING_IDS SET value = '"' || value || '"' WHERE value = '8,16;16,4'""",
+    # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
+    "one device": "DROP TABLE RANK_DEVICE_MAP",
+    "two devices": """
+        DROP TABLE RANK_DEVICE_MAP;
+        ALTER TABLE COMMUNICATION_TASK_INFO ADD COLUMN opId INTEGER;
+        UPDATE COMMUNICATION_TASK_INFO SET opId = 1;
+        UPDATE TASK SET deviceId = 5 WHERE globalTaskId = 3""",
     "unclear": "UPDATE TASK SET globalTaskId = 0 WHERE globalTaskId = 1;" + with_counters(
         [(0, *counter) for counter in scaled({}) + scaled({})]),
 }  # fmt: skip
@@ -174,6 +183,15 @@ def test_the_ai_cpus_part_of_a_collective_in_msprof_is_a_service_row_and_no_comp
         WHERE trace = 'schedule'""") == [(43, 20, 20)]
 
 
+def test_a_collective_of_msprof_without_a_device_is_on_that_of_its_tasks(variants):
+    # On device 4: products of 10 + 10, the all-reduce of 20; on 4 or 5 a copy of 3.
+    assert variants.rows("""
+        SELECT trace, device, compute_us, exposed_communication_us, busy_us FROM time_breakdown
+        JOIN traces USING (trace_id) WHERE trace LIKE '% device%' ORDER BY ALL""") == [
+        ("one device", 4, 20, 20, 43), ("two devices", 4, 20, 20, 40), ("two devices", 5, 0, 0, 3),
+    ]  # fmt: skip
+
+
 def test_counters_of_msprof_are_those_of_the_table_of_kernels(variants):
     found = variants.rows("""
         SELECT trace, cube_us, cube_mhz, mac_ratio, pmu_flop FROM kernel_pmu JOIN traces USING (trace_id)
@@ -200,6 +218,15 @@ def test_the_shapes_of_an_operator_give_no_flop_where_one_of_its_kernels_shows_i
     assert variants.rows("""
         SELECT name, flop, flop_source, calls FROM ops JOIN traces USING (trace_id)
         WHERE trace = 'shaped' AND class = 'compute'""") == [("MatMulV2_1", 1024, "shapes", 2)]
+
+
+def test_quotes_around_shapes_in_msprof_are_no_part_of_them(variants):
+    # Of both products and of the operator of one.
+    assert variants.rows("""
+        SELECT lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
+        WHERE trace = 'quoted' AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
+        ("device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("host", "[[8,16],[16,4]]", None, 1)
+    ]  # fmt: skip
 
 
 def test_tables_of_msprof_that_are_not_read_are_listed(variants):

@@ -59,3 +59,15 @@ def test_a_tpu_s_generation_and_its_peaks_follow_from_its_name(chips):
         SELECT trace, hardware, peak_bf16_tflops, hbm_gbps FROM traces JOIN hardware USING (hardware)
         WHERE trace LIKE 'TPU%'""")
     assert {trace: tuple(rest) for trace, *rest in found} == TPUS
+
+
+def test_the_trace_of_the_network_is_no_chip(tmp_path):
+    operations = [Line("XLA Ops", 1, [Event("fusion.1", 0, 10**8, {}, {"hlo_category": "loop fusion"})], 1)]
+    network = plane("/device:CUSTOM:Megascale Trace", [Line("device_0", 1, [Event("all-reduce.3", 0, 10**8)], 1)], 9)
+    for name, stats in {"v6e": {"device_type_string": "TPU v6 Lite"}, "unnamed": {}}.items():
+        (tmp_path / f"{name}.xplane.pb").write_bytes(space(network, plane("/device:TPU:0", operations, 1, stats)))
+    lake = Lake(tmp_path / "lake", stored=False)
+    ingest_into(lake, *tmp_path.glob("*.pb"))
+    assert lake.rows("SELECT trace, device_name, hardware FROM traces ORDER BY trace") == [
+        ("unnamed", "TPU", None), ("v6e", "TPU v6 Lite", "tpu_v6e")
+    ]  # fmt: skip

@@ -63,6 +63,38 @@ def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_ca
 
 
 @in_one_lake
+def test_a_collective_that_xla_wraps_in_a_generic_operation_is_the_collective_of_its_name(tmp_path):
+    # XLA has no opcode for a split all-to-all or reduce-scatter: both are async-start and async-done, like a slice.
+    halves = {
+        "all-to-all-start.1": "0+1", "all-to-all-done.1": "21+30", "reduce-scatter-start.2": "51+1",
+        "reduce-scatter-done.2": "62+8", "async-collective-start.3": "70+1", "async-collective-done.3": "71+2",
+        "slice-start.4": "73+1", "slice-done.4": "74+4",
+    }  # fmt: skip
+    words = {name: f'{{"hlo_category": "async-{"start" if "start" in name else "done"}"}}' for name in halves}
+    operations = "; ".join(f"{name} {times} {words[name]}" for name, times in halves.items())
+    flight = 'reduce-scatter-start.2 51+19 {"hlo_category": "async-start"}'
+    lake = yield write_case(
+        tmp_path / "case.json",
+        [(1, "/device:TPU:0", {"XLA Ops": f"{operations}; fusion.5 1+20; fusion.6 52+10", "Async XLA Ops": flight})],
+    )
+    # Exposed: 1 + 30 + 1 + 8 + 1 + 2; in flight under fusion.6: 10. Copies: 1 + 4.
+    assert lake.rows(
+        "SELECT compute_us, hidden_communication_us, exposed_communication_us, exposed_memory_us FROM time_breakdown"
+    ) == [(30, 10, 43, 5)]
+    # From the start of the first half to the end of the last.
+    assert lake.rows("SELECT kind, dur_us FROM collectives ORDER BY start_ns") == [
+        ("all-to-all", 51), ("reduce-scatter", 19), ("async-collective", 3)
+    ]  # fmt: skip
+    kinds = "SELECT kind, category, count(*) FROM kernels GROUP BY ALL ORDER BY ALL"
+    assert lake.rows(kinds) == [
+        ("communication", "communication", 6), ("compute", "fused", 2), ("memory", "memcpy", 2)
+    ]  # fmt: skip
+    assert lake.rows("SELECT class, category, count(*) FROM ops GROUP BY ALL ORDER BY ALL") == [
+        ("communication", "communication", 7), ("compute", "fused", 2), ("dma", "memcpy", 2)
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
     kernels = (
         "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"

@@ -38,6 +38,18 @@ def test_what_a_stream_captured_is_not_judged_as_if_it_had_run(tmp_path):
 
 
 @in_one_lake
+def test_a_graph_traced_whole_is_no_operation_to_tune_and_a_gap_in_what_is_known(tmp_path):
+    trace = Trace().run(0, 600, 0, "CUDA graph 12").run(600, 250, 1, "norm").run(850, 150, 2, "CUDA graph 13")
+    lake = yield trace.write(tmp_path / "whole.json")
+    assert lake.rows(FINDINGS) == [("single-hot-op", 25, 250)]
+    # 600 and 150 of 1000.
+    checked = "SELECT value, severity, message FROM trace_checks WHERE \"check\" = 'whole_graphs'"
+    [(value, severity, message)] = lake.rows(checked)
+    assert (value, severity) == (75, "warning")
+    assert message.endswith("record again with --cuda-graph-trace=node")
+
+
+@in_one_lake
 def test_copies_count_as_far_as_nothing_runs_beside_them(tmp_path):
     # 700 µs of copies, 300 of them alone: 100, 50 and 150; the advice is about copies, not about tiles.
     trace = Trace().run(0, 700, 0, "Memcpy HtoD (Pinned -> Device)", stream=9, cat="gpu_memcpy")

@@ -144,6 +144,24 @@ def test_names_of_an_engine_s_steps_tell_the_requests(made_up):
     assert sorted(rows) == [(8,), (9,), (10,)]
 
 
+def test_the_iterations_of_an_executor_are_steps_of_a_stage_with_the_requests_of_both_kinds(tmp_path):
+    # TensorRT-LLM: older versions leave out the number, newer ones add tokens; one without requests does nothing.
+    executed = {
+        "_forward_step: 3 ctx reqs, 0 gen reqs": ("prefill", 3),
+        "_forward_step 101: 0 ctx reqs, 8 gen reqs": ("decode", 8),
+        "_forward_step 102: 0 ctx reqs, 0 ctx tokens, 32 gen reqs": ("decode", 32),
+        "_forward_step 103: 2 ctx reqs, 512 ctx tokens, 10 gen reqs": ("mixed", 12),
+        "_forward_step 104: 0 ctx reqs, 0 gen reqs": None,
+    }
+    trace = Trace()
+    for step, name in enumerate(executed):
+        trace.mark(f"[Executor] {name}", 100 * step, 90).run(100 * step + 20, 50, 100 * step + 1)
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(trace.write(tmp_path / "executor.json"))
+        rows = lake.rows("SELECT step_source, program, requests FROM step_times ORDER BY start_ns")
+        assert rows == [("engine step", *step) for step in executed.values() if step]
+
+
 def test_scattered_work_as_plain_python_has_it(tmp_path):
     """Steps whose work lags, overlaps and mixes on three streams; the law, not a case."""
     chance, trace = random.Random(7), Trace()
