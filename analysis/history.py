@@ -15,7 +15,7 @@ from ..engine.sql.modules import quoted
 from ..ingest.inputs import names_input
 from . import shifts
 from .shifts import Shift
-from .sides import Side, check_label, traces_of
+from .sides import Side, check_label, lacking, traces_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +46,7 @@ class History:
         metric: the metric.
         unit: its unit; empty for a column of a relation.
         doubts: why the points may not belong to one program, as text.
+        left_out: which traces with a value belong to no point, as text.
     """
 
     rows: duckdb.DuckDBPyRelation
@@ -57,6 +58,7 @@ class History:
     metric: str
     unit: str
     doubts: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 def history(store: Store, metric: str, by: str = "run", where: str | None = None) -> History:
@@ -67,7 +69,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         metric: a metric of the table history_metrics, or a column of a relation with traces, as in
             time_breakdown.idle_pct: the median of a trace's rows.
         by: an attribute of `trace_labels` that the traces of a point share: run, model, commit; trace for
-            each alone.
+            each alone. A trace without a run is a point of its own, without another attribute it is left out.
         where: a SQL condition on the columns of traces.
 
     Raises:
@@ -91,11 +93,13 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
     assert measures is not None  # a SELECT has an answer
     names = measures.columns
     rows = [dict(zip(names, row, strict=True)) for row in measures.fetchall()]
+    valued = _valued(measured, ids)
+    points = _points(store, by)
+    left_out = lacking(store, sorted(valued), by) if valued - set(points) else ()
     if not rows:
-        raise UsageError(f"{metric}: no trace has a value of it.")
+        raise UsageError("; ".join([f"{metric}: no trace has a value of it", *left_out]) + ".")
     found = tuple(shifts.find([row["value"] for row in rows]))
     _add_levels(rows, found, words)
-    points = _points(store, by)
     bounds = list(pairwise([0, *(one.start for one in found), len(rows)]))
     outliers = {row["run"] for begin, end in bounds for row in _outliers(rows[begin:end]) if found}
     pairs = tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found)
@@ -108,14 +112,20 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         levels=tuple(_levels(points, ids, [row["run"] for row in rows], bounds, outliers)),
         metric=metric,
         unit=unit,
-        doubts=_doubts(store, by, measured, ids),
+        doubts=_doubts(store, by, valued),
+        left_out=left_out,
     )
 
 
-def _doubts(store: Store, by: str, measured: duckdb.DuckDBPyRelation, ids: Sequence[str] | None) -> tuple[str, ...]:
-    """Return why the traces with a value may belong to several programs."""
+def _valued(measured: duckdb.DuckDBPyRelation, ids: Sequence[str] | None) -> set[str]:
+    """Return the traces that have a value, of some or of all."""
     known = {one for (one,) in measured.filter("value IS NOT NULL").select("trace_id").fetchall()}
-    traces = ", ".join(map(quoted, sorted(known if ids is None else known & set(ids))))
+    return known if ids is None else known & set(ids)
+
+
+def _doubts(store: Store, by: str, valued: Set[str]) -> tuple[str, ...]:
+    """Return why the traces with a value may belong to several programs."""
+    traces = ", ".join(map(quoted, sorted(valued)))
     found = store.rows(f"SELECT question, message FROM history_doubts({quoted(by)}, [{traces}])")
     return tuple(f"{question}: {message}" for question, message in found)
 
@@ -178,10 +188,8 @@ def _left_out(rows: Sequence[dict[str, Any]], outliers: Set[str]) -> Iterator[st
 
 
 def _points(store: Store, by: str) -> dict[str, str]:
-    """Return the point of each trace; a trace without the attribute is a point of its own."""
-    labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
-    points = {one: name for one, key, name in labels if key == "trace"}
-    return points | {one: value for one, key, value in labels if key == by}
+    """Return the point of each trace that belongs to one."""
+    return dict(store.rows(f"SELECT trace_id, run FROM _history_members({quoted(by)}, NULL)"))
 
 
 def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:

@@ -301,15 +301,19 @@ def unlabelled(store: Store, words: Sequence[str], by: str | None) -> tuple[str,
         return ()
     check_label(store, by)
     wanted = {one for side in _named(store, words) for one in side.traces}
+    return lacking(store, sorted(wanted) if words else None, by)
+
+
+def lacking(store: Store, traces: Sequence[str] | None, by: str) -> tuple[str, ...]:
+    """Return as text which of some traces, or of the lake, are left out for lack of an attribute."""
     rows = store.rows(
-        "SELECT trace_id, trace, trace_id IN (SELECT trace_id FROM trace_labels WHERE key = $1) FROM traces "
-        "ORDER BY trace, trace_id",
-        [by],
+        "SELECT trace, trace_id IN (SELECT trace_id FROM trace_labels WHERE key = $1) FROM traces "
+        "WHERE $2 IS NULL OR trace_id IN (SELECT unnest(CAST($2 AS VARCHAR[]))) ORDER BY trace, trace_id",
+        [by, traces],
     )
-    chosen = [(trace, has_it) for one, trace, has_it in rows if not words or one in wanted]
-    without = [trace for trace, has_it in chosen if not has_it]
+    without = [trace for trace, has_it in rows if not has_it]
     if not without:
         return ()
     more = f" and {len(without) - _MOST_NAMED} more" if len(without) > _MOST_NAMED else ""
     listed = ", ".join(without[:_MOST_NAMED]) + more
-    return (f"{len(without)} of {len(chosen)} traces are left out, without {by}: {listed}",)
+    return (f"{len(without)} of {len(rows)} traces are left out, without {by}: {listed}",)

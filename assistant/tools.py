@@ -173,13 +173,20 @@ def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, 
 
 def history(lake: Lake, given: Arguments) -> Answer:
     """Return a metric over the runs, and where its level shifts."""
-    answer = lake.history(given["metric"], given["by"])
+    try:
+        answer = lake.history(given["metric"], given["by"], given["where"])
+    except UsageError as error:
+        raise _without_options(error) from error
+    trust = [*_of_lake(lake), *answer.left_out]
+    if answer.doubts:
+        doubts = "; ".join(answer.doubts)
+        trust.insert(0, f"are these runs of one program? {doubts}. The argument where keeps those of one")
     shown = for_people(lake.store, "history", answer.rows)
     about: dict[str, Any] = {"verdicts": answer.verdicts}
     if answer.sides and all(answer.sides[-1]):
         about["last_shift"] = dict(zip(("before", "after"), answer.sides[-1], strict=True))
     facts = {"shifted": "last_shift" in about}
-    return fetched(shown, given, about=about, trust=_of_lake(lake), facts=facts, order="in the order of time")
+    return fetched(shown, given, about=about, trust=trust, facts=facts, order="in the order of time")
 
 
 def findings(lake: Lake, given: Arguments) -> Answer:
@@ -247,8 +254,12 @@ def sql(lake: Lake, given: Arguments) -> Answer:
         with refusals():
             return fetched(found, given, trust=_of_lake(lake), order="as the query has them")
     except UsageError as error:
-        # The command line's options do not exist for an assistant.
-        raise UsageError(re.split(r"; (?:-o|`--unsafe`)", str(error))[0]) from error
+        raise _without_options(error) from error
+
+
+def _without_options(error: UsageError) -> UsageError:
+    """Return an error without the command line's options, which do not exist for an assistant."""
+    return UsageError(re.split(r"; (?:-o|`--unsafe`)", str(error))[0].replace("--where", "where"))
 
 
 def ingest(lake: Lake, given: Arguments, below: tuple[Path, ...]) -> Answer:

@@ -36,6 +36,9 @@ def history(
     its traces. Time is when traces were recorded: as set (recorded_at=2026-11-21), by the clock in the file, by a date
     in its name, or by when it was last written.
 
+    A trace without a run is a point of its own. Traces without another attribute of --by are left out: a line says
+    how many.
+
     Below a shift is the waterfall of a step, of the runs of the level before against those after. With -o h.html both
     are a page that needs no network. Runs of different models, phases, chips or work have no history in common: a line
     says where that is so, and --where keeps those of one.
@@ -53,6 +56,8 @@ def history(
     answer = opened.history(metric, by, where)
     if answer.doubts:
         say(f"are these runs of one program? {'; '.join(answer.doubts)}. --where keeps those of one.")
+    for sentence in answer.left_out:
+        say(sentence + ".")
     for verdict in answer.verdicts:
         say(verdict)
     for sides in answer.sides:

@@ -69,7 +69,9 @@ def _opening(store: Store, answer: History, rows: Sequence[Row], last: _Explaine
     of = f"{answer.metric}: {meaning[0][0]}" if meaning else f"{answer.metric}, median of a trace's rows"
     times = [row["recorded_at"][:10] for row in rows if row["recorded_at"]]
     span = f", recorded from {min(times)} to {max(times)}" if times else ""
-    doubts = "".join(f"; not of one program? {doubt}" for doubt in answer.doubts)
+    doubts = "".join(
+        [f"; {one}" for one in answer.left_out] + [f"; not of one program? {one}" for one in answer.doubts]
+    )
     trust = (
         last.trust if last and last.trust else f"{_dated(rows)}; one history in fifty shows a shift without one"
     ) + doubts
@@ -128,5 +130,5 @@ def _trust(answer: History, rows: Sequence[Row]) -> Section:
     see = (
         f"{_dated(rows).capitalize()}. A shift needs 8 points, and a level 3; one history in fifty without a shift is "
         "said to have one."
-    )
+    ) + "".join(f" {one}." for one in answer.left_out)
     return Section("trust", "Trust", see, cards=cards)

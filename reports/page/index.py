@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ _MOST = 1000
 def write_index(store: Store, output: str | os.PathLike[str]) -> str:
     """Write all traces of a lake as a page and return it.
 
-    A trace links to its own page if that lies beside this one, as written by `tracelake report T -o T.html`.
+    A trace links to its own page if that lies beside this one, as written by `tracelake report T -o T.html`, with T its
+    name if no other trace has it, or its id.
 
     Args:
         store: the lake.
@@ -45,19 +47,28 @@ def _page(found: list[Headline], lake: str, folder: Path) -> Page:
     see = f"The newest first; a coloured edge marks checks that found something.{some}"
     if not found:
         see = "The lake is empty: `tracelake ingest FILE` adds a trace."
-    cards = tuple(_card(one, folder) for one in shown)
+    times = Counter(one.trace for one in found)
+    cards = tuple(_card(one, folder, is_only=times[one.trace] == 1) for one in shown)
     title = f"{len(found)} trace{'' if len(found) == 1 else 's'}"
     return Page(title, f"Lake {lake}", None, (Section("traces", "Traces", see, cards=cards),))
 
 
-def _card(found: Headline, folder: Path) -> Card:
+def _card(found: Headline, folder: Path, *, is_only: bool) -> Card:
+    """Return the card of a trace.
+
+    Args:
+        found: its headline.
+        folder: where its page may be.
+        is_only: no other trace has its name.
+    """
     lines = dict(found.lines())
-    own = f"{found.trace}.html"
-    is_there = os.sep not in own and (folder / own).is_file()
-    hint = () if is_there else (f"`tracelake report {found.trace} -o {own}` writes its page.",)
+    # The name of several traces is none's own: the page may be another's.
+    words = [found.trace, found.trace_id] if is_only else [found.trace_id]
+    own = next((f"{word}.html" for word in words if os.sep not in word and (folder / f"{word}.html").is_file()), "")
+    hint = () if own else (f"`tracelake report {words[0]} -o {words[0]}.html` writes its page.",)
     return Card(
         found.trace, (lines["what"], lines["step"], found.lead, lines["trust"], *hint), found.mood,
-        link=_address(own) if is_there else "", parts=found.parts,
+        link=_address(own) if own else "", parts=found.parts,
     )  # fmt: skip
 
 

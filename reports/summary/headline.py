@@ -37,6 +37,7 @@ class Headline:
 
     Attributes:
         trace: its name.
+        trace_id: its id.
         what: what the trace is of.
         step: the step time.
         parts: parts of the devices' time in percent, which sum to 100; empty without device operations.
@@ -47,6 +48,7 @@ class Headline:
     """
 
     trace: str
+    trace_id: str
     what: str
     step: str
     parts: tuple[tuple[str, float], ...]
@@ -113,7 +115,7 @@ def _headlines(store: Store, trace_id: str | None, found: Mapping[str, list[Alar
 
 def _headline(row: dict[str, Any], found: Sequence[Alarm]) -> Headline:
     return Headline(
-        trace=row["trace"], what=_what(row), step=_step(row),
+        trace=row["trace"], trace_id=row["trace_id"], what=_what(row), step=_step(row),
         parts=tuple((name, row[key]) for key, name in _PARTS.items() if row[key] is not None),
         lead=_lead(row), todo=_todo(row), trust=_trust(row, found),
         mood=found[0][0] if found else "warning" if row["truncated"] else "ok",

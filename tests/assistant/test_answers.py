@@ -6,7 +6,10 @@ import re
 import pytest
 
 from tracelake.assistant import answers, catalogue, tools
+from tracelake.lake import Lake
 
+from ..lakes import ingest_at_once
+from ..launching import Trace
 from .conftest import HOSTILE, INJECTION
 
 
@@ -74,6 +77,34 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
     assert [row["value"] for row in over_time.rows] == [321440.0]
     assert over_time.data["verdicts"] == ["cannot tell: 1 points, and a shift shows in 8 or more."]
     assert several.is_error
+
+
+def test_a_history_says_that_its_points_may_be_of_several_programs_and_where_keeps_those_of_one(ask, tmp_path):
+    """Two nights run a product of 10 us, a third another program of 20; one night has a commit."""
+    files = {}
+    for day, (name, kernel, dur) in enumerate([("a", "gemm", 10), ("b", "gemm", 10), ("c", "softmax", 20)], 1):
+        trace = Trace().mark(f"ProfilerStep#{day}", 0, 50).run(10, dur, 1, name=kernel)
+        files[trace.write(tmp_path / f"{name}.json")] = {"recorded_at": f"2026-11-0{day}"}
+    files[tmp_path / "a.json"] |= {"commit": "c1"}
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        ingest_at_once(lake, files)
+    over_all, over_some, by_commit, wrong = ask(
+        tmp_path / "lake",
+        ("history", {"metric": "step_ms"}),
+        ("history", {"metric": "step_ms", "where": "trace < 'c'"}),
+        ("history", {"metric": "step_ms", "by": "commit"}),
+        ("history", {"metric": "step_ms", "where": "commit = 'c1'"}),
+    )
+    assert [(row["run"], row["value"]) for row in over_all.rows] == [("a", 0.01), ("b", 0.01), ("c", 0.02)]
+    [doubt] = over_all.data["trust"]
+    assert doubt == (
+        "are these runs of one program? work: at 1 of 3 points less than half of the work is also in the point "
+        "before: at c 0 % is in b. The argument where keeps those of one"
+    )
+    assert [row["run"] for row in over_some.rows] == ["a", "b"]
+    assert "trust" not in over_some.data
+    assert by_commit.data["trust"] == ["2 of 3 traces are left out, without commit: b, c"]
+    assert wrong.data["error"].startswith("where commit = 'c1': Binder Error")
 
 
 def test_a_proposed_question_has_an_answer(ask, s1_lake_folder):

@@ -62,9 +62,12 @@ def test_sql_reads_the_lake_and_nothing_else(ask, s1_lake_folder, tmp_path):
         ("model_roofline", {"model": str(tmp_path / "config.json"), "hardware": "h100_sxm"}),
         ("model_roofline", {"model": "../" + tmp_path.name, "hardware": "h100_sxm"}),
         ("history", {"metric": f"read_text('{secret}').size"}),
+        ("history", {"metric": "step_ms", "where": f"trace IN (SELECT content FROM read_text('{secret}'))"}),
+        ("history", {"metric": "step_ms", "where": "true; DROP VIEW kernels"}),
         ("ingest", {"path": str(trace)}),
     )  # fmt: skip
     assert [answer.data for answer in named if not answer.is_error] == []
+    assert [answer.text for answer in named if "the secret" in answer.text or "--unsafe" in answer.text] == []
     assert fingerprint(s1_lake_folder) == before
 
 

@@ -4,7 +4,8 @@
 -- key: metric, run
 --
 -- metric       VARCHAR    metric of the table history_metrics
--- run          VARCHAR    run, else name of the trace
+-- run          VARCHAR    run, else name of the trace, with the beginning of its id where another
+--                         point has that name
 -- recorded_at  TIMESTAMP  when the first of its traces was recorded, UTC
 -- source       VARCHAR    its source, see recorded_at_source of traces
 -- traces       BIGINT     its traces

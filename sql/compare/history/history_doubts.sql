@@ -9,14 +9,7 @@
 -- message   VARCHAR  what was found, with numbers of points
 CREATE MACRO history_doubts(of_tag, of_traces) AS TABLE
 WITH points AS (
-    SELECT
-        traces.trace_id, coalesce(labels.value, traces.trace) AS run,
-        min(traces.recorded_at) OVER (
-            PARTITION BY coalesce(labels.value, traces.trace)
-        ) AS recorded_at
-    FROM traces
-    LEFT JOIN trace_labels AS labels ON labels.trace_id = traces.trace_id AND labels.key = of_tag
-    WHERE list_contains(of_traces, traces.trace_id)
+    SELECT trace_id, run, recorded_at FROM _history_members(of_tag, of_traces)
 ),
 known AS (
     SELECT points.run, facts.question, facts.place, facts.value

@@ -11,6 +11,8 @@ from tracelake.reports.output.table import Column, Table, text
 from tracelake.reports.page.page import coded
 from tracelake.reports.page.tables import aligned_cells
 
+from ...lakes import ingest_at_once
+from ...launching import Trace
 from ...support import ROOT, data_files
 from .parts import CHROMIUM, assert_stands_alone, charts_of, drawn_by_a_browser, parts_of
 
@@ -63,6 +65,22 @@ def test_the_page_of_a_lake_leads_to_the_pages_beside_it(s1_lake, tmp_path):
     assert parts_of(s1_lake.index(tmp_path / "index.html")).links == ["#traces", "./s1.html"]
     with pytest.raises(UsageError, match=r"\.html"):
         s1_lake.index(tmp_path / "index.md")
+
+
+def test_of_traces_with_one_name_only_those_with_a_page_by_their_id_are_linked(tmp_path):
+    files = {}
+    for nth, name in enumerate(("rank0", "rank0", "rank0", "alone")):
+        (tmp_path / str(nth)).mkdir()
+        files[Trace().run(0, 10 + nth, -5).write(tmp_path / str(nth) / f"{name}.json")] = {}
+    with Lake(tmp_path / "lake", stored=False) as lake:
+        ids = sorted(ingest_at_once(lake, files)[:3])
+        # Whose page rank0.html is, its name does not say.
+        for name in ("rank0", ids[1], "alone"):
+            (tmp_path / f"{name}.html").write_text("")
+        page = lake.index(tmp_path / "index.html")
+    assert sorted(parts_of(page).links) == ["#traces", f"./{ids[1]}.html", "./alone.html"]
+    hints = re.findall("tracelake report (\\S+) -o (\\S+?)<", page)
+    assert sorted(hints) == [(one, f"{one}.html") for one in (ids[0], ids[2])]
 
 
 @pytest.fixture(scope="module")

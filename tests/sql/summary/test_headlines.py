@@ -74,7 +74,7 @@ def test_a_warning_comes_with_its_share(lake, tmp_path):
 
 
 def test_five_lines_open_every_report():
-    found = Headline("T", "what", "step", (("compute", 99.96), ("idle", 0.04)), "lead", "todo", "trust", "ok")
+    found = Headline("T", "id", "what", "step", (("compute", 99.96), ("idle", 0.04)), "lead", "todo", "trust", "ok")
     assert found.lines() == [
         ("what", "what"), ("step", "step"), ("time", "compute 100.0 %"), ("first", "todo"), ("trust", "trust")
     ]  # fmt: skip

@@ -208,3 +208,45 @@ def test_a_night_far_from_its_level_is_named_and_not_in_the_comparison_of_levels
     assert left_out == "far from their level, left out where levels are compared: night-05."
     # The mean of nine nights; with the tenth it is 210, and the shift would be to less.
     assert (before_ns, after_ns) == (200_000, 206_000)
+
+
+@pytest.fixture(scope="module")
+def namesakes(tmp_path_factory):
+    """Ten nights of one step each, 400 us in the first five and 440 after: nine named worker, the last of them of the
+    run `last` with a commit, and one named `last`."""
+    folder = tmp_path_factory.mktemp("namesakes")
+    files = {}
+    for night in range(10):
+        trace = Trace().mark(f"ProfilerStep#{night}", 0, 900).run(100, 400 if night < 5 else 440, 1)
+        (folder / str(night)).mkdir()
+        path = trace.write(folder / str(night) / ("worker.json" if night < 9 else "last.json"))
+        files[path] = {"recorded_at": f"2026-11-{night + 1:02}"}
+        files[path] |= {"run": "last", "commit": "c1"} if night == 8 else {}
+    with tracelake.open(folder / "lake") as lake:
+        ingest_at_once(lake, files)
+        yield lake
+
+
+@pytest.mark.parametrize(("by", "ends"), [("run", ["last", "last ({9})"]), ("trace", ["worker ({8})", "last"])])
+def test_traces_of_one_name_without_a_run_are_points_of_their_own_and_show_the_shift_between_them(namesakes, by, ends):
+    answer = namesakes.history("step_ms", by=by)
+    ids = [one for (one,) in namesakes.rows("SELECT trace_id FROM traces ORDER BY recorded_at")]
+    short = [one[:8] for one in ids]
+    named = [*(f"worker ({one})" for one in short[:8]), *(end.format(*short) for end in ends)]
+    assert answer.rows.select("run, traces, round(value, 3)").fetchall() == [
+        (name, 1, 0.4 if night < 5 else 0.44) for night, name in enumerate(named)
+    ]
+    assert [sentence.split(" (+10.0 %")[0] for sentence in answer.verdicts] == [
+        f"slower from {named[5]} on: from 0.4 to 0.44 ms"
+    ]
+    # The name would be ambiguous as a side, the id is not.
+    assert answer.sides == ((ids[4], ids[5]),)
+    assert (answer.doubts, answer.left_out) == ((), ())
+
+
+def test_traces_without_a_tag_belong_to_no_point_and_are_counted(namesakes):
+    answer = namesakes.history("step_ms", by="commit")
+    assert answer.rows.select("run, traces, round(value, 3)").fetchall() == [("c1", 1, 0.44)]
+    [sentence] = answer.left_out
+    assert sentence.startswith("9 of 10 traces are left out, without commit: last, worker, ")
+    assert namesakes.history("step_ms", by="commit", where="run = 'last'").left_out == ()
