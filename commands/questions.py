@@ -110,6 +110,10 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
         raise SystemExit(1)
 
 
+#: Endings of files that people expect of -o, as other commands write them.
+_FILES = {".csv", ".json", ".md", ".parquet", ".tsv"}
+
+
 class _Target(click.Path):
     """A folder, a file, or the address of a PostgreSQL server."""
 
@@ -154,6 +158,11 @@ def export(
 
     if isinstance(output, str) and format_:
         raise UsageError(f"--format {format_}: a PostgreSQL server has its own.")
+    if isinstance(output, Path) and format_ != "duckdb" and output.suffix in _FILES and not output.is_dir():
+        raise UsageError(
+            f"{output}: export writes a folder with a file per relation. Give a folder, or for one relation: "
+            f"`tracelake sql 'FROM {(*relations, 'layers')[0]}' -o {output}`."
+        )
     opened = open_lake(lake)
     with CountProgress("relations") as done:
         written = opened.export(output, format_, relations, star=star, schema=schema, done=done)

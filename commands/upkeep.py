@@ -43,11 +43,11 @@ def compute(
 @click.command()
 @click.option("--vacuum", is_flag=True, help="Also remove from the disk what is no longer in the tables.")
 @click.option(
-    "--grace", type=click.IntRange(0), default=24, show_default=True, metavar="HOURS",
-    help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open.",
+    "--grace", type=click.IntRange(0), metavar="HOURS",
+    help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open; default: 24.",
 )  # fmt: skip
 @click.pass_obj
-def compact(lake: Place | None, vacuum: bool, grace: int) -> None:
+def compact(lake: Place | None, vacuum: bool, grace: int | None) -> None:
     """Merge the files of the lake's tables, and drop rows that newer ones have replaced.
 
     After it, other tools that read the tables see exactly the current rows.
@@ -57,7 +57,9 @@ def compact(lake: Place | None, vacuum: bool, grace: int) -> None:
       tracelake compact
       tracelake compact --vacuum --grace 1
     """
-    done = open_lake(lake).compact(vacuum_hours=grace if vacuum else None)
+    if grace is not None and not vacuum:
+        raise UsageError("--grace: only --vacuum removes files.")
+    done = open_lake(lake).compact(vacuum_hours=(24 if grace is None else grace) if vacuum else None)
     before, after = (sum(counts[place] for counts in done.values()) for place in (0, 1))
     say(f"{len(done)} tables: {before} files before, {after} after.")
 

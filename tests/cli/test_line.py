@@ -100,3 +100,12 @@ def test_an_output_that_ends_in_duckdb_is_a_database(run, tmp_path):
     assert run("export", "layers", "-o", tmp_path / "x.duckdb")[0] == 0
     with duckdb.connect(str(tmp_path / "x.duckdb")) as database:
         assert database.sql("SELECT count(*) FROM layers").fetchall() == [(30,)]
+
+
+def test_an_option_that_would_do_nothing_is_refused(run, tmp_path):
+    for name in ("layers.csv", "layers.parquet"):
+        status, _, said = run("export", "layers", "-o", tmp_path / name)
+        assert (status, (tmp_path / name).exists()) == (2, False)
+        assert f"`tracelake sql 'FROM layers' -o {tmp_path / name}`" in said
+    status, _, said = run("compact", "--grace", "3")
+    assert (status, "--grace: only --vacuum removes files." in said) == (2, True)
