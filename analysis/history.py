@@ -118,9 +118,9 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
 
 
 def _valued(measured: duckdb.DuckDBPyRelation, ids: Sequence[str] | None) -> set[str]:
-    """Return the traces that have a value, of some or of all."""
-    known = {one for (one,) in measured.filter("value IS NOT NULL").select("trace_id").fetchall()}
-    return known if ids is None else known & set(ids)
+    """Return the traces that have a value, of the given ones or, without any given, of all."""
+    valued = {one for (one,) in measured.filter("value IS NOT NULL").select("trace_id").fetchall()}
+    return valued if ids is None else valued.intersection(ids)
 
 
 def _doubts(store: Store, by: str, valued: Set[str]) -> tuple[str, ...]:

@@ -40,11 +40,16 @@ def compute(
     say(f"computed the answers of {count} traces." if count else "nothing to compute.")
 
 
+#: How long removed files stay on the disk by default.
+_GRACE_HOURS = 24
+
+
 @click.command()
 @click.option("--vacuum", is_flag=True, help="Also remove from the disk what is no longer in the tables.")
 @click.option(
     "--grace", type=click.IntRange(0), metavar="HOURS",
-    help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open; default: 24.",
+    help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open; "
+    f"default: {_GRACE_HOURS}.",
 )  # fmt: skip
 @click.pass_obj
 def compact(lake: Place | None, vacuum: bool, grace: int | None) -> None:
@@ -59,7 +64,8 @@ def compact(lake: Place | None, vacuum: bool, grace: int | None) -> None:
     """
     if grace is not None and not vacuum:
         raise UsageError("--grace: only --vacuum removes files.")
-    done = open_lake(lake).compact(vacuum_hours=(24 if grace is None else grace) if vacuum else None)
+    hours = _GRACE_HOURS if grace is None else grace
+    done = open_lake(lake).compact(vacuum_hours=hours if vacuum else None)
     before, after = (sum(counts[place] for counts in done.values()) for place in (0, 1))
     say(f"{len(done)} tables: {before} files before, {after} after.")
 

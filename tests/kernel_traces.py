@@ -159,13 +159,11 @@ def one_layer_model(
         host, device = host + 10, device + dur + 1
 
     qkv = (heads + 2 * kv_heads) * head_dim
-    if attention is None:
-        attention = (
-            "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, bfloat16_t>>",
-            "vllm::unified_attention",
-            [[tokens, heads, head_dim], [tokens, kv_heads, head_dim], [tokens, kv_heads, head_dim], []], None, None,
-        )  # fmt: skip
-    kernel, op, dims, types, values = attention
+    kernel, op, dims, types, values = attention or (
+        "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, bfloat16_t>>",
+        "vllm::unified_attention",
+        [[tokens, heads, head_dim], [tokens, kv_heads, head_dim], [tokens, kv_heads, head_dim], []], None, None,
+    )  # fmt: skip
     for layer in range(layers):
         begin = host
         run("_C::fused_add_rms_norm", [[tokens, hidden], [tokens, hidden], [hidden], []], "vllm::rms_norm_kernel", 3)

@@ -62,7 +62,7 @@ def _card(found: Headline, folder: Path, *, is_only: bool) -> Card:
         is_only: no other trace has its name.
     """
     lines = dict(found.lines())
-    # The name of several traces is none's own: the page may be another's.
+    # If several traces share a name, the page of that name may belong to another one.
     words = [found.trace, found.trace_id] if is_only else [found.trace_id]
     own = next((f"{word}.html" for word in words if os.sep not in word and (folder / f"{word}.html").is_file()), "")
     hint = () if own else (f"`tracelake report {words[0]} -o {words[0]}.html` writes its page.",)

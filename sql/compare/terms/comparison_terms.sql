@@ -69,8 +69,9 @@ FROM summed;
 -- Noise is the spread between the runs of a side or, if it has one run, between blocks of its
 -- steps. One run beside several varies at least as they do among themselves. The interval is
 -- Student's, by Welch, over all terms of a level together: in at most 5 of 100 comparisons without
--- a change is any term of a level called slower or faster. If a run lacks ranks that the other side
--- has, the noise is unknown, see comparisons.doubts.
+-- a change is any term of a level called slower or faster (7 where one side has six times the steps
+-- of the other). If a run lacks ranks that the other side has, the noise is unknown, see
+-- comparisons.doubts.
 --
 -- stored: in memory
 --
@@ -148,8 +149,8 @@ judged AS (
         s.side, s.baseline, s.level, s.depth, s.parent, s.term, s.name, s.before_ns, s.after_ns,
         s.more_work_ns, s.work_ns, s.matched_ns, sqrt(before_var + after_var) AS error_ns,
         least(before_replicates, after_replicates) AS replicates,
-        -- Else Welch's degrees of freedom, but no more than two sides of the smaller size have: two
-        -- replicates that chance has put close together would hide how little they show.
+        -- Else Welch's degrees of freedom, at most those of two sides of the smaller size: if
+        -- chance puts its few replicates close together, Welch's are those of the larger side.
         coalesce(runs_freedom, CAST(greatest(least(coalesce(floor(
             pow(before_var + after_var, 2) / nullif(
                 pow(before_var, 2) / nullif(before_replicates - 1, 0)
