@@ -51,6 +51,15 @@ patterns AS (
     JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
     GROUP BY a.trace_id, a.device
 ),
+ends AS (
+    -- The last kernel of each device of a truncated file, which may lack operations of calls that
+    -- it has.
+    SELECT k.trace_id, arg_max(k.kernel_id, (k.start_ns, k.kernel_id)) AS kernel_id
+    FROM kernels AS k
+    JOIN traces AS t ON t.trace_id = k.trace_id AND t.truncated
+    WHERE k.kind <> 'memory'
+    GROUP BY k.trace_id, k.device
+),
 joined AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
@@ -66,8 +75,9 @@ joined AS (
             WHEN m.kernel_id IS NULL THEN ''
             ELSE coalesce(m.series, 'none')
         END AS model,
-        p.pattern
+        p.pattern, e.kernel_id IS NOT NULL AS is_at_cut
     FROM kernels AS k
+    LEFT JOIN ends AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
     LEFT JOIN shown AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
@@ -148,7 +158,8 @@ SELECT
     END AS half,
     CASE WHEN shown_count = 0 THEN part END AS part,
     CASE WHEN shown_count = 0 THEN part_pass END AS part_pass,
-    component, is_by_anchor AND is_cut_short AS is_cut_short,
+    component,
+    is_by_anchor AND is_cut_short OR is_shown AND is_at_cut AS is_cut_short,
     CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source,
     call_id
 FROM passes_seen;

@@ -139,6 +139,22 @@ def test_the_first_call_may_have_begun_before_the_capture(tmp_path):
 
 
 @in_one_lake
+def test_a_layer_whose_last_kernels_a_truncated_file_lacks_is_not_whole(tmp_path):
+    model = Model()
+    model.call()
+    model.call()
+    # The host's events first, as profilers write them; the second call's kernels lack its last two products.
+    model.events.sort(key=lambda event: event["cat"] == "kernel")
+    files = model.written(tmp_path)
+    file = tmp_path / "toy.json"
+    text = file.read_text()
+    file.write_text(text[: text.rindex("nvjet_ffn")])
+    lake = yield files
+    assert rows(lake, "SELECT pass_id, layer_id, kernel_count FROM layers WHERE NOT is_whole") == [(1, 2, 4)]
+    assert passes(lake)[1] == (1, "module scopes", 3, 3, False)
+
+
+@in_one_lake
 def test_a_kernel_of_another_stream_belongs_to_the_layer_that_launched_it(tmp_path):
     model = Model()
     original = model.layer

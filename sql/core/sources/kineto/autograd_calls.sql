@@ -101,7 +101,8 @@ ranked AS (
         trace_id, event_id, pid, tid, name, start_ns, end_ns, sequence, outer_function_id,
         coalesce(outer_function_id, -1) AS place_id,
         row_number() OVER (
-            PARTITION BY trace_id, pid, tid, sequence ORDER BY start_ns DESC, event_id DESC
+            PARTITION BY trace_id, pid, tid, sequence
+            ORDER BY start_ns DESC, end_ns, event_id DESC
         ) AS nth_last,
         sequence < max(sequence) OVER (PARTITION BY trace_id, pid, tid) AS is_followed
     FROM nested
