@@ -1,6 +1,8 @@
 -- One row per trace, rank, device and anchor pattern that occurs there: how its anchors and the
 -- attention kernels alternate. A layer has one attention, so anchors per block with attention are
--- anchors per layer, whatever the number of layers.
+-- anchors per layer, whatever the number of layers. What opens the feed-forward half follows soon
+-- after the attention, behind the output projection; norms of queries, keys or latents precede the
+-- next attention.
 CREATE VIEW _anchor_rhythms AS
 WITH names AS (
     SELECT DISTINCT k.trace_id, k.name, r.role IS NOT DISTINCT FROM 'inside' AS is_attention
@@ -18,7 +20,8 @@ telling AS (
 ),
 beats AS (
     SELECT
-        t.trace_id, t.series, t.device, t.preference, k.start_ns, k.kernel_id, t.is_anchor
+        t.trace_id, t.series, t.device, t.preference, k.start_ns, k.end_ns, k.kernel_id,
+        t.is_anchor
     FROM telling AS t
     JOIN _seated_kernels AS k
         ON k.trace_id = t.trace_id
@@ -34,6 +37,10 @@ turns AS (
         lag(is_anchor, 1, TRUE) OVER in_time AS follows_anchor,
         count(CASE WHEN is_anchor THEN 1 END) OVER (in_time ROWS UNBOUNDED PRECEDING)
             AS anchors_so_far,
+        start_ns - lag(CASE WHEN NOT is_anchor THEN end_ns END) OVER in_time AS since_attention_ns,
+        first_value(CASE WHEN NOT is_anchor THEN start_ns END IGNORE NULLS) OVER (
+            in_time ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        ) - start_ns AS to_attention_ns,
         start_ns - lag(start_ns) OVER (
             PARTITION BY trace_id, series, device, preference, is_anchor
             ORDER BY start_ns, kernel_id
@@ -56,6 +63,8 @@ SELECT
     min(t.start_ns, 4) FILTER (t.is_anchor AND t.start_ns > p.break_ns) AS next_anchors,
     min(t.start_ns) FILTER (NOT t.is_anchor AND t.follows_anchor AND t.start_ns > p.break_ns)
         AS next_ns,
+    avg(CAST(t.since_attention_ns < t.to_attention_ns AS INTEGER)) FILTER (t.is_anchor) >= 0.5
+        AS is_soon,
     stddev_pop(t.distance_ns) FILTER (t.is_anchor)
         / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
 FROM turns AS t
@@ -125,7 +134,7 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
-        a.break_anchor_ns, a.next_anchors, a.next_ns, len(r.breaks) AS break_count,
+        a.break_anchor_ns, a.next_anchors, a.next_ns, a.is_soon, len(r.breaks) AS break_count,
         s.blocks_per_layer IS NOT NULL AS is_users,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
@@ -287,6 +296,7 @@ ranked AS (
             WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors <> 0)
                 -- Norms that all precede the attention are those of queries and keys.
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
+                AND (blocks <> 2 OR coalesce(is_soon, TRUE))
             ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
             AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))

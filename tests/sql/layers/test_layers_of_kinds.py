@@ -113,6 +113,41 @@ def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
     assert lake.rows("SELECT count(*) FROM layer_halves") == [(4 * 8 * 2,)]
 
 
+AR_NORM = (
+    "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport"
+    "<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8, true, true>"
+)
+#: DeepSeek's prefill: the norms of both latents, and products behind them.
+LATENTS = ["nvjet_qkv_a", QK_NORM, QK_NORM, "nvjet_q_b", "nvjet_kv_b", *CACHED]
+
+
+@pytest.mark.parametrize(
+    ("first", "mixer"),
+    [([AR_NORM], ROTATED), ([ALL_REDUCE, QK_NORM], ROTATED), ([AR_NORM], LATENTS)],
+    ids=["2 N norms", "2 N + 1 norms", "of latents"],
+)
+@in_one_lake
+def test_norms_within_the_attention_open_no_half_where_an_all_reduce_computes_the_others(tmp_path, first, mixer):
+    trace, now = Trace(), 0.0
+    # The all-reduce that computes the next layer's norm ends the layer that it reduces.
+    layers = [[*mixer, AR_NORM, *DENSE, AR_NORM] for _ in range(6)]
+    for _ in range(4):
+        for name in (LOOKUP, *first, *(name for layer in layers for name in layer), "nvjet_head", ARG_MAX):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT pass_id, num_layers, complete FROM passes ORDER BY pass_id") == [
+        (nth, 6, True) for nth in range(4)
+    ]
+    found = lake.rows("""
+        SELECT list(kernels.name ORDER BY kernels.start_ns)
+        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
+        WHERE layer_id > 0 GROUP BY pass_id, layer_id
+    """)
+    assert [names for (names,) in found] == layers[1:] * 4
+
+
 LATENT = ["nvjet_q", "nvjet_kv", QK_NORM, "nvjet_up", *CACHED]
 ALTERNATING = ["nvjet_qkv", "_causal_conv1d_update_kernel", "fused_recurrent_gated_delta_rule_fwd_kernel", "nvjet_o"]
 
