@@ -12,7 +12,8 @@ _SHOW = frozenset({"_settings", "_trace_settings", "_configs", "_recorded", "tra
 _ALSO = {
     "rank": ("rank_source",),
     "hardware": ("hardware_match", "vendor"),
-    "config": ("num_layers", "profile"),
+    "profile": ("profile_source",),
+    "config": ("num_layers", "profile", "profile_source"),
     "recorded_at": ("recorded_at_source",),
     "run": ("recorded_at", "recorded_at_source"),
     "trace": ("recorded_at", "recorded_at_source"),

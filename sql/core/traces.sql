@@ -184,6 +184,7 @@ FROM found;
 -- model             VARCHAR    model, set by the user
 -- profile           VARCHAR    profile that finds the layers: the user's, or the one the model's
 --                              config calls for
+-- profile_source    VARCHAR    where it is from: user or config
 -- num_layers        INTEGER    layers of the model: the user's, or the config's num_hidden_layers
 -- tp                INTEGER    degree of tensor parallelism, NULL if unknown
 -- ep                INTEGER    degree of expert parallelism, NULL if unknown
@@ -272,6 +273,10 @@ SELECT
     identified.hardware_match,
     settings.model,
     coalesce(settings.profile, _configs.profile) AS profile,
+    CASE
+        WHEN settings.profile IS NOT NULL THEN 'user'
+        WHEN _configs.profile IS NOT NULL THEN 'config'
+    END AS profile_source,
     coalesce(settings.num_layers, _configs.num_layers) AS num_layers,
     coalesce(settings.tp, found.tp) AS tp,
     coalesce(settings.ep, found.ep) AS ep,

@@ -63,6 +63,7 @@ FROM rules;
 -- half_labels       VARCHAR[]  label of each block of a layer, NULL: the usual ones
 -- num_layers        INTEGER    layers of the model, NULL if unknown
 -- default_layers    INTEGER    layers that the profile assumes
+-- is_inferred       BOOLEAN    of the profile that the model's config points to
 -- is_spare          BOOLEAN    only shown: the user named another anchor
 CREATE VIEW _anchor_candidates AS
 WITH names AS (
@@ -164,6 +165,7 @@ SELECT
     coalesce(r.role, a.role, p.role, 'begin') AS role,
     coalesce(r.blocks_per_layer, a.blocks_per_layer, p.blocks_per_layer, 1) AS blocks_per_layer,
     r.blocks_per_layer IS NOT NULL AS is_fixed, r.half_labels, r.num_layers, r.default_layers,
+    r.pattern_source = 'profile' AND t.is_inferred AS is_inferred,
     r.pattern_source <> 'user' AND t.anchor IS NOT NULL AS is_spare
 FROM streams AS s
 JOIN rules AS r ON r.trace_id = s.trace_id AND r.preference = s.preference

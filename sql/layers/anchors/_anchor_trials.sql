@@ -321,7 +321,8 @@ best AS (
     SELECT
         *, fits OR is_counted AS is_known,
         NOT is_spare AND (
-            pattern_source <> 'detected'
+            -- A model's kernels in decode are not those of its prefill.
+            (pattern_source <> 'detected' AND NOT (is_inferred AND is_in_some))
             OR (fits AND is_consistent AND NOT is_in_some)
         ) AS is_possible
     FROM ranked

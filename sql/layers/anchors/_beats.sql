@@ -2,7 +2,9 @@
 -- with the attention of a layer and lasts until the next one's. Attention kernels with no matrix
 -- product and no collective between them belong to one beat: split attention and its merge, or two
 -- variants that layers alternate between, count once. So does attention to the keys of each rank of
--- a ring, which exchanges them in between: it repeats without a norm or an activation. A causal
+-- a ring, which exchanges them in between: it repeats without a norm or an activation. So do the
+-- attentions of a mixed batch or of chunks of keys with latent attention, with a single product
+-- (absorption or expansion) between them and no norm: two layers have more between them. A causal
 -- convolution and the recurrence after it are one mixer, although Mamba-1 has small products
 -- between them.
 -- trace_id      VARCHAR  trace
@@ -30,7 +32,8 @@ WITH played AS (
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         k.category = 'linear_attention' AND contains(lower(k.name), 'conv') AS is_convolution,
-        starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
+        starts_with(k.category, 'gemm') AS is_product,
+        k.category IN ('moe', 'moe_gemm', 'mc2')
             OR (k.kind = 'communication' AND NOT contains(k.name, 'SendRecv')) AS parts_layers,
         coalesce(r.role = 'begin', FALSE) OR k.category = 'activation' AS is_outside
     FROM _heard_kernels AS k
@@ -57,6 +60,7 @@ counted AS (
     SELECT
         p.*, b.shows_outside,
         lag(p.is_attention, 1, FALSE) OVER lane AS follows_attention,
+        count(CASE WHEN p.is_product THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS products,
         count(CASE WHEN p.parts_layers THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted,
         count(CASE WHEN p.is_outside THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS outside
     FROM played AS p
@@ -76,9 +80,13 @@ begun AS (
                     lag(is_convolution) OVER alike
                     AND category = 'linear_attention' AND NOT is_convolution
                     THEN FALSE
-                WHEN parted > lag(parted) OVER alike THEN TRUE
+                WHEN parted > lag(parted) OVER alike OR products > lag(products) OVER alike + 1
+                    THEN TRUE
                 ELSE
-                    NOT follows_attention AND name = lag(name) OVER alike
+                    (
+                        products > lag(products) OVER alike
+                        OR NOT follows_attention AND name = lag(name) OVER alike
+                    )
                     AND (outside > lag(outside) OVER alike OR NOT shows_outside)
             END, TRUE
         ) AS begins_beat

@@ -1,6 +1,7 @@
 -- One row per trace: its settings and its model's config.json about layers.
 -- trace_id          VARCHAR    trace
 -- profile           VARCHAR    profile the user gave, else the first one the config points to
+-- is_inferred       BOOLEAN    the profile is from the config
 -- num_layers        INTEGER    layers given by the user, else num_hidden_layers, NULL if unknown
 -- is_given          BOOLEAN    the user's number, different from the config's
 -- anchor            VARCHAR    the user's anchor pattern, NULL if none
@@ -10,47 +11,20 @@
 -- layer_labels      VARCHAR[]  type per layer, NULL if the config gives none
 -- num_hash_layers   INTEGER    leading layers with hash-routed experts
 CREATE VIEW _layer_settings AS
-WITH parsed AS (
+WITH settings AS (
     SELECT
-        trace_id, profile, num_layers, nullif(anchor, '') AS anchor, anchor_role, blocks_per_layer,
-        CASE WHEN json_valid(config) THEN CAST(config AS JSON) ELSE CAST('{}' AS JSON) END AS raw
-    FROM traces
-),
-models AS (
-    SELECT
-        trace_id, profile, num_layers, anchor, anchor_role, blocks_per_layer,
-        json_merge_patch(raw, coalesce(raw -> 'text_config', CAST('{}' AS JSON))) AS config
-    FROM parsed
-),
-profile_hints AS (
-    SELECT
-        m.trace_id, p.profile, p.priority, json_extract(m.config, '$.' || p.config_field) AS hint,
-        list_contains(string_split(p.model_types, ','), m.config ->> 'model_type') AS same_type
-    FROM models AS m
-    CROSS JOIN profiles AS p
-    WHERE m.profile IS NULL AND m.anchor IS NULL
-),
-inferred AS (
-    SELECT
-        trace_id,
-        arg_min(profile, (CASE WHEN same_type IS TRUE THEN 1 ELSE 0 END, priority)) AS profile
-    FROM profile_hints
-    WHERE json_array_length(hint) > 0 OR TRY_CAST(CAST(hint AS VARCHAR) AS DOUBLE) > 0 OR same_type
-    GROUP BY trace_id
-),
-settings AS (
-    SELECT
-        m.trace_id, m.profile, m.anchor, m.anchor_role, m.blocks_per_layer,
+        m.trace_id, m.profile, coalesce(m.profile_source = 'config', FALSE) AS is_inferred,
+        nullif(m.anchor, '') AS anchor, m.anchor_role, m.blocks_per_layer,
         coalesce(m.num_layers, CAST(r.num_layers AS INTEGER)) AS num_layers,
         coalesce(m.num_layers <> r.num_layers, m.num_layers IS NOT NULL) AS is_given,
         TRY_CAST(r.compress_ratios AS INTEGER[]) AS compress_ratios, r.layer_types,
         r.attention_every, r.full_every, r.experts,
         coalesce(TRY_CAST(r.hash_layers AS INTEGER), 0) AS num_hash_layers
-    FROM models AS m
+    FROM traces AS m
     LEFT JOIN _layer_rules AS r ON r.trace_id = m.trace_id
 )
 SELECT
-    s.trace_id, coalesce(s.profile, i.profile) AS profile, s.num_layers,
+    s.trace_id, s.profile, s.is_inferred, s.num_layers,
     s.is_given, s.anchor, s.anchor_role, s.blocks_per_layer, s.compress_ratios,
     CASE
         WHEN s.compress_ratios IS NOT NULL
@@ -76,5 +50,4 @@ SELECT
             ]
     END AS layer_labels,
     s.num_hash_layers
-FROM settings AS s
-LEFT JOIN inferred AS i ON i.trace_id = s.trace_id;
+FROM settings AS s;

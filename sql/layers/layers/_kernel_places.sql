@@ -1,3 +1,12 @@
+-- One row per device of a truncated file: its last kernel, behind which operations of calls that
+-- the file has may be missing.
+CREATE VIEW _cut_ends AS
+SELECT k.trace_id, arg_max(k.kernel_id, (k.start_ns, k.kernel_id)) AS kernel_id
+FROM kernels AS k
+JOIN traces AS t ON t.trace_id = k.trace_id AND t.truncated
+WHERE k.kind <> 'memory'
+GROUP BY k.trace_id, k.device;
+
 -- One row per kernel of the streams that carry a device's layers: the layer it belongs to, if any.
 -- Copies and fills of memory are in _memory_places.
 -- This is the interface: any other way of finding layers only has to provide these columns. If the
@@ -51,15 +60,6 @@ patterns AS (
     JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
     GROUP BY a.trace_id, a.device
 ),
-ends AS (
-    -- The last kernel of each device of a truncated file, which may lack operations of calls that
-    -- it has.
-    SELECT k.trace_id, arg_max(k.kernel_id, (k.start_ns, k.kernel_id)) AS kernel_id
-    FROM kernels AS k
-    JOIN traces AS t ON t.trace_id = k.trace_id AND t.truncated
-    WHERE k.kind <> 'memory'
-    GROUP BY k.trace_id, k.device
-),
 joined AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
@@ -77,7 +77,7 @@ joined AS (
         END AS model,
         p.pattern, e.kernel_id IS NOT NULL AS is_at_cut
     FROM kernels AS k
-    LEFT JOIN ends AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
+    LEFT JOIN _cut_ends AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
     LEFT JOIN shown AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id

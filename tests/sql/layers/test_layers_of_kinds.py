@@ -4,6 +4,9 @@ Kernels follow one another; those of a layer are written down by kind. A pass be
 ends with the final norm, the head and an arg-max, and is run four times.
 """
 
+import json
+from itertools import groupby
+
 import pytest
 
 from ...kernel_traces import Trace
@@ -62,31 +65,36 @@ MODELS = {
 }
 
 
+def write(path, passes, first=(LOOKUP,), last=(NORM, "nvjet_head", ARG_MAX)):
+    """Write passes, each a list of layers, of which each is a list of kernels; return the path."""
+    trace, now = Trace(), 0.0
+    for layers in passes:
+        for name in (*first, *(name for layer in layers for name in layer), *last):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    return trace.write(path)
+
+
+def layers_of(lake):
+    """Return the passes, each a list of layers, of which each is a list of kernels."""
+    found = lake.rows("""
+        SELECT pass_id, list(kernels.name ORDER BY kernels.start_ns)
+        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
+        GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
+    """)
+    return [[names for _, names in layers] for _, layers in groupby(found, key=lambda row: row[0])]
+
+
 @pytest.mark.parametrize("reduced", [False, True], ids=["alone", "tensor parallel"])
 @pytest.mark.parametrize("model", MODELS)
 @in_one_lake
 def test_each_layer_has_its_own_kernels(tmp_path, model, reduced):
-    trace, now = Trace(), 0.0
-
-    def run(*names):
-        nonlocal now
-        for name in names:
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-
     end = [ALL_REDUCE] if reduced else []
     layers = [[NORM, *mixer, *end, NORM, *feed_forward, *end] for mixer, feed_forward in MODELS[model]]
-    for _ in range(4):
-        run(LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX)
-        now += 80
-    lake = yield trace.write(tmp_path / f"trace.{reduced}.json")
+    lake = yield write(tmp_path / f"trace.{reduced}.json", [layers] * 4)
     assert lake.rows("SELECT pass_id, complete FROM passes ORDER BY pass_id") == [(nth, True) for nth in range(4)]
-    found = lake.rows("""
-        SELECT layer_id, list(kernels.name ORDER BY kernels.start_ns)
-        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
-        WHERE pass_id = 2 GROUP BY layer_id ORDER BY layer_id
-    """)
-    assert [names for _, names in found] == layers
+    assert layers_of(lake) == [layers] * 4
 
 
 ARGUMENTS = "(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int)"
@@ -98,15 +106,9 @@ ADD_NORM = f"void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>{ARG
 @in_one_lake
 def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
     # Norms of queries and keys are the kernel that opens layer 0, and no half.
-    trace, now = Trace(), 0.0
     attention = ["nvjet_qkv", *[FIRST_NORM] * inner_norms, "rope_kernel", *CACHED]
     layers = [[FIRST_NORM if nth == 0 else ADD_NORM, *attention, ADD_NORM, *DENSE] for nth in range(8)]
-    for _ in range(4):
-        for name in (LOOKUP, *(name for layer in layers for name in layer), ADD_NORM, "nvjet_head", ARG_MAX):
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-        now += 80
-    lake = yield trace.write(tmp_path / "trace.json")
+    lake = yield write(tmp_path / "trace.json", [layers] * 4, last=(ADD_NORM, "nvjet_head", ARG_MAX))
     assert lake.rows("SELECT DISTINCT half, kernel_count FROM layer_halves ORDER BY half") == [
         ("attn", 6 + inner_norms), ("ffn", 4),
     ]  # fmt: skip
@@ -128,24 +130,42 @@ LATENTS = ["nvjet_qkv_a", QK_NORM, QK_NORM, "nvjet_q_b", "nvjet_kv_b", *CACHED]
 )
 @in_one_lake
 def test_norms_within_the_attention_open_no_half_where_an_all_reduce_computes_the_others(tmp_path, first, mixer):
-    trace, now = Trace(), 0.0
     # The all-reduce that computes the next layer's norm ends the layer that it reduces.
     layers = [[*mixer, AR_NORM, *DENSE, AR_NORM] for _ in range(6)]
-    for _ in range(4):
-        for name in (LOOKUP, *first, *(name for layer in layers for name in layer), "nvjet_head", ARG_MAX):
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-        now += 80
-    lake = yield trace.write(tmp_path / "trace.json")
+    lake = yield write(tmp_path / "trace.json", [layers] * 4, (LOOKUP, *first), ("nvjet_head", ARG_MAX))
     assert lake.rows("SELECT pass_id, num_layers, complete FROM passes ORDER BY pass_id") == [
         (nth, 6, True) for nth in range(4)
     ]
-    found = lake.rows("""
-        SELECT list(kernels.name ORDER BY kernels.start_ns)
-        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
-        WHERE layer_id > 0 GROUP BY pass_id, layer_id
-    """)
-    assert [names for (names,) in found] == layers[1:] * 4
+    assert [names[1:] for names in layers_of(lake)] == [layers[1:]] * 4
+
+
+#: Latent attention: of a prompt's tokens, of a prompt's chunk to keys before it, and of decode.
+PROMPT = ["nvjet_kv_b", ATTENTION]
+CHUNK = [*PROMPT, "cp_gather_cache", *PROMPT, "void vllm::merge_attn_states_kernel<__nv_bfloat16, 128u>"]
+DECODE = [
+    "nvjet_absorbed", "void sm90::flash_fwd_splitkv_mla_kernel<cutlass::bfloat16_t>",
+    "void flash_fwd_mla_combine_kernel<cutlass::bfloat16_t>", "nvjet_up",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("batches", "config"),
+    [
+        ([PROMPT, PROMPT, DECODE, [*PROMPT, *DECODE], DECODE, [*CHUNK, *DECODE]], None),
+        # The profile of DeepSeek's configs knows the kernels of decode.
+        ([PROMPT, PROMPT, PROMPT, DECODE], {"kv_lora_rank": 512, "num_hidden_layers": 6}),
+    ],
+    ids=["mixed", "few decodes"],
+)
+@in_one_lake
+def test_latent_attention_of_prompts_and_of_decode_is_of_the_same_layers(tmp_path, batches, config):
+    layers = [
+        [[NORM, "nvjet_qkv_a", QK_NORM, QK_NORM, "nvjet_q_b", *attention, "nvjet_o", NORM, *EXPERTS]] * 6
+        for attention in batches
+    ]
+    path = write(tmp_path / f"trace.{len(batches)}.json", layers)
+    lake = yield Files(path, config=json.dumps(config)) if config else path
+    assert layers_of(lake) == layers
 
 
 LATENT = ["nvjet_q", "nvjet_kv", QK_NORM, "nvjet_up", *CACHED]
@@ -166,23 +186,12 @@ ALTERNATING = ["nvjet_qkv", "_causal_conv1d_update_kernel", "fused_recurrent_gat
 @in_one_lake
 def test_norms_within_some_layers_move_no_pass(tmp_path, mixers, passes):
     # The first norm has no residual input: it is the kernel of the norms within layers.
-    trace, now = Trace(), 0.0
     layers = [[NORM if nth else QK_NORM, *mixer, NORM, *EXPERTS] for nth, mixer in enumerate(mixers)]
-    for _ in range(passes):
-        for name in (LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX):
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-        now += 80
-    lake = yield trace.write(tmp_path / "trace.json")
+    lake = yield write(tmp_path / "trace.json", [layers] * passes)
     assert lake.rows("SELECT pass_id, num_layers, complete FROM passes ORDER BY pass_id") == [
         (nth, 8, True) for nth in range(passes)
     ]
-    found = lake.rows("""
-        SELECT pass_id, layer_id, list(kernels.name ORDER BY kernels.start_ns)
-        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
-        GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
-    """)
-    assert [names for _, _, names in found] == layers * passes
+    assert layers_of(lake) == [layers] * passes
 
 
 #: Nemotron-H: Mamba, feed-forward or attention is a layer of its own, with one norm.
@@ -196,20 +205,9 @@ SINGLE = {
 @in_one_lake
 def test_layers_with_one_norm_each_are_found_where_their_number_is_given(tmp_path):
     # 14 layers, 8 of which have a mixer: 15 norms per pass, and 8 begins of attention.
-    trace, now = Trace(), 0.0
     layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate("M-M-M*-M-M-M*-")]
-    for _ in range(5):
-        for name in (LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX):
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-        now += 80
-    lake = yield Files(trace.write(tmp_path / "trace.json"), num_layers=14)
-    found = lake.rows("""
-        SELECT pass_id, layer_id, list(kernels.name ORDER BY kernels.start_ns)
-        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
-        GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
-    """)
-    assert [names for _, _, names in found] == layers * 5
+    lake = yield Files(write(tmp_path / "trace.json", [layers] * 5), num_layers=14)
+    assert layers_of(lake) == [layers] * 5
     # Fewer attentions than layers between two marks are no contradiction.
     assert lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [("ok",)]
 
