@@ -54,9 +54,9 @@ blocks AS (
         bool_and(is_closed AND kept.series = sample_series) AS is_closed,
         bool_and(is_closed) AND bool_or(runs_backward) AS runs_backward,
         any_value(kept.length) AS length, any_value(cut_from_end) AS cut_from_end,
-        arg_max((name, natural_role), kept) AS edge,
-        arg_min((name, natural_role), kept) AS other_edge,
-        bit_xor(hash(CASE WHEN natural_role = 'begin' THEN natural_role ELSE name END, kept))
+        arg_max((name_id, natural_role), kept) AS edge,
+        arg_min((name_id, natural_role), kept) AS other_edge,
+        bit_xor(hash(CASE WHEN natural_role = 'begin' THEN 0 ELSE name_id END, kept))
             FILTER (kept <= shortest.length) AS kind
     FROM kept
     LEFT JOIN shortest
@@ -149,7 +149,7 @@ cut AS (
             *,
             arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
                 is_open AND in_turn AND (
-                    name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
+                    name_id = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
                 ) AND NOT (num_layers = 1 AND cut_from_end AND is_behind_norm)
             ) OVER lane_block AS nearest,
             arg_min(kept - 1, (abs(kept - 1 - coalesce(usual_length, 0)), kept)) FILTER (
@@ -176,7 +176,7 @@ judged AS (
             NOT is_unended OR coalesce(length <= most_length, FALSE)
         ) AND (
             pass_source <> 'module calls'
-            OR call_ns IS NOT DISTINCT FROM first(call_ns ORDER BY kept) OVER lane_block
+            OR call_ns IS NOT DISTINCT FROM max(CASE WHEN kept = 1 THEN call_ns END) OVER lane_block
         ) AS in_layer
     FROM cut
     WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)

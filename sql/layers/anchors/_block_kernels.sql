@@ -7,35 +7,25 @@
 -- if first layers show that kind. A layer of a kind that no pass begins with (attention among
 -- linear attention, or without rotation) opens with the kernel of that family that follows the end
 -- of a layer, as the openers of the others do. So does the first layer of a pass that computes
--- activations again and runs backward: before it is the backward of the head. All norms are one
--- family: the first norm of a pass has no residual input and is often another kernel. If the walk
+-- activations again and runs backward: before it is the backward of the head. If the walk
 -- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
 -- the last norm that has a product between it and the anchor. Where models take turns, a layer
 -- begins within its turn. If passes have one layer, no blocks can be compared: it opens as most
 -- layers of _sample_series do around the same anchor; else with that last norm; else, if no norm is
 -- in its turn, with the last product before the anchor.
 CREATE VIEW _inside_starts AS
-WITH families AS (
+WITH counted AS (
     SELECT
-        name, natural_role,
-        CASE
-            WHEN natural_role = 'begin' THEN 'norm'
-            ELSE regexp_replace(name, 'Lb[01]E|true|false', '', 'g')
-        END AS family
-    FROM (SELECT DISTINCT name, natural_role FROM _lane_kernels WHERE role = 'inside')
-),
-counted AS (
-    SELECT
-        k.trace_id, k.series, k.device, k.kernel_id, k.kind, f.family,
+        k.trace_id, k.series, k.device, k.kernel_id, k.kind, k.family,
         k.anchors_before AS anchor_index, (k.anchors_before + k.missed) % k.stride = 0 AS is_first,
         row_number() OVER block - 1 AS steps_back,
         row_number() OVER (
-            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before, f.family
+            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before, k.family
             ORDER BY k.seq DESC
         ) AS occurrence,
-        lead(f.family) OVER in_time AS next_family,
-        (lag(f.family, 2) OVER in_time, lag(f.family) OVER in_time) AS behind,
-        first_value(f.family) OVER block AS anchor_family,
+        lead(k.family) OVER in_time AS next_family,
+        (lag(k.family, 2) OVER in_time, lag(k.family) OVER in_time) AS behind,
+        first_value(k.family) OVER block AS anchor_family,
         k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block AS in_turn,
         starts_with(k.category, 'gemm') AS is_product,
         k.category IN ('attention backward', 'norm backward') AS runs_backward,
@@ -43,7 +33,6 @@ counted AS (
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
             AS is_before_product
     FROM _lane_kernels AS k
-    JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
     WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
     WINDOW
         block AS (
@@ -240,7 +229,7 @@ LEFT JOIN sampled AS s
 -- start_ns      BIGINT   its start
 -- end_ns        BIGINT   its end
 -- dur_ns        BIGINT   its duration
--- name          VARCHAR  its name
+-- name_id       BIGINT   number of its name, see _lane_kernels
 -- natural_role  VARCHAR  begin for norms, inside for attention, end for collectives
 -- kind          VARCHAR  compute or communication
 -- call_ns       BIGINT   start of the call of a model around its launch
@@ -267,7 +256,7 @@ CREATE VIEW _block_kernels AS
 WITH numbered AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.natural_role, k.kind, k.call_ns, k.turn_ns, k.seq,
+        k.name_id, k.natural_role, k.kind, k.call_ns, k.turn_ns, k.seq,
         k.category IN ('activation', 'moe', 'moe_gemm') AS feeds_forward,
         k.category IN ('attention backward', 'norm backward') AS runs_backward,
         k.anchor_count, k.num_layers, k.stride, k.extra, k.missed, k.remainder, k.pass_source,
@@ -304,8 +293,8 @@ slotted AS (
     FROM placed
 )
 SELECT
-    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, natural_role, kind,
-    call_ns, seq, anchor_count, num_layers, stride, cut_from_end, block, remainder, pass_source,
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name_id, natural_role,
+    kind, call_ns, seq, anchor_count, num_layers, stride, cut_from_end, block, remainder, pass_source,
     CASE WHEN is_inside THEN pass_id END AS pass_id,
     CASE WHEN is_layer THEN slot // blocks_per_layer END AS layer_id,
     CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,

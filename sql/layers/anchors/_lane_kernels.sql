@@ -8,7 +8,9 @@
 -- start_ns          BIGINT     its start
 -- end_ns            BIGINT     its end
 -- dur_ns            BIGINT     its duration
--- name              VARCHAR    its name
+-- name_id           BIGINT     number of its name, in the order of the trace's names
+-- family            BIGINT     number of its family: names that differ in flags; 0 for all norms,
+--                              since the first norm of a pass is often another kernel
 -- category          VARCHAR    its category
 -- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
 -- kind              VARCHAR    compute or communication
@@ -29,10 +31,20 @@
 -- remainder         BIGINT     anchors left over by whole passes
 -- pass_source       VARCHAR    how the pass boundaries were found
 CREATE VIEW _lane_kernels AS
-WITH marked AS (
+WITH names AS (
+    -- Numbers, because names of hundreds of characters take most of the time of a window.
+    SELECT
+        trace_id, name, row_number() OVER (PARTITION BY trace_id ORDER BY name) AS name_id,
+        dense_rank() OVER (
+            PARTITION BY trace_id ORDER BY regexp_replace(name, 'Lb[01]E|true|false', '', 'g')
+        ) AS family
+    FROM (SELECT DISTINCT trace_id, name FROM _seated_kernels)
+),
+marked AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.category, r.role AS natural_role, k.kind, k.call_ns,
+        n.name_id, CASE WHEN r.role = 'begin' THEN 0 ELSE n.family END AS family,
+        k.category, r.role AS natural_role, k.kind, k.call_ns,
         k.turn_ns, list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
         p.is_late, p.stride, p.missed, p.remainder, p.pass_source
@@ -42,12 +54,13 @@ WITH marked AS (
         AND p.series = k.series
         AND p.device = k.device
         AND p.stream IS NOT DISTINCT FROM k.stream
+    JOIN names AS n ON n.trace_id = k.trace_id AND n.name = k.name
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory' AND p.stride IS NOT NULL
 )
 SELECT
-    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
-    natural_role, kind, call_ns, turn_ns, row_number() OVER lane - 1 AS seq, is_anchor,
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name_id, family,
+    category, natural_role, kind, call_ns, turn_ns, row_number() OVER lane - 1 AS seq, is_anchor,
     count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,

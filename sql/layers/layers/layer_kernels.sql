@@ -25,16 +25,21 @@
 -- rel_ms        DOUBLE   its start, counted from the start of the trace
 -- input_dims    VARCHAR  shapes of the operator that launched it, NULL if unknown
 CREATE VIEW layer_kernels AS
+WITH ranked AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, half, kernel_id, start_ns, end_ns, dur_ns,
+        row_number() OVER (layer ORDER BY seq) - 1 AS position,
+        row_number() OVER (layer ORDER BY dur_ns DESC, start_ns, seq) - 1 AS hot_rank,
+        100.0 * dur_ns / nullif(sum(dur_ns) OVER layer, 0) AS layer_pct
+    FROM _places
+    WHERE layer_id IS NOT NULL
+    WINDOW layer AS (PARTITION BY trace_id, device, pass_id, layer_id)
+)
 SELECT
-    p.trace_id, p.rank, p.device, p.pass_id, p.layer_id, p.half,
-    row_number() OVER (layer ORDER BY p.seq) - 1 AS position,
-    row_number() OVER (layer ORDER BY p.dur_ns DESC, p.start_ns, p.seq) - 1 AS hot_rank,
-    p.kernel_id, k.name, k.display_name, k.category, k.kind, p.start_ns, p.end_ns,
-    p.dur_ns / 1000.0 AS dur_us,
-    100.0 * p.dur_ns / nullif(sum(p.dur_ns) OVER layer, 0) AS layer_pct,
-    (p.start_ns - t.origin_ns) / 1000000.0 AS rel_ms, k.input_dims
-FROM _places AS p
-JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
-JOIN traces AS t ON t.trace_id = p.trace_id
-WHERE p.layer_id IS NOT NULL
-WINDOW layer AS (PARTITION BY p.trace_id, p.device, p.pass_id, p.layer_id);
+    r.trace_id, r.rank, r.device, r.pass_id, r.layer_id, r.half, r.position, r.hot_rank,
+    r.kernel_id, k.name, k.display_name, k.category, k.kind, r.start_ns, r.end_ns,
+    r.dur_ns / 1000.0 AS dur_us, r.layer_pct, (r.start_ns - t.origin_ns) / 1000000.0 AS rel_ms,
+    k.input_dims
+FROM ranked AS r
+JOIN kernels AS k ON k.trace_id = r.trace_id AND k.kernel_id = r.kernel_id
+JOIN traces AS t ON t.trace_id = r.trace_id;

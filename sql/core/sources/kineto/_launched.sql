@@ -42,8 +42,11 @@ FROM (
 -- launch_tid      VARCHAR  thread of the launch
 -- op_id           BIGINT   event_id of the operator
 CREATE VIEW _launched AS
-WITH shared AS (
-    SELECT trace_id, correlation, scope FROM _launches WHERE is_shared
+WITH launches AS (
+    SELECT * FROM _launches
+),
+shared AS (
+    SELECT trace_id, correlation, scope FROM launches WHERE is_shared
 ),
 found AS (
     SELECT
@@ -51,23 +54,23 @@ found AS (
         _operations.kernel_id,
         _operations.correlation,
         _operations.scope,
-        _launches.launch_id,
-        _launches.launch_ns,
-        _launches.launch_pid,
-        _launches.launch_tid,
+        launches.launch_id,
+        launches.launch_ns,
+        launches.launch_pid,
+        launches.launch_tid,
         CASE
             WHEN shared.trace_id IS NULL
-                THEN coalesce(_operations.external_id, _launches.external_id)
+                THEN coalesce(_operations.external_id, launches.external_id)
         END AS external_id,
         CASE
-            WHEN _launches.launch_id IS NOT NULL THEN count(*) OVER same_launch
+            WHEN launches.launch_id IS NOT NULL THEN count(*) OVER same_launch
         END AS launch_kernels
     FROM _operations
-    LEFT JOIN _launches
-        ON _launches.trace_id = _operations.trace_id
-        AND _launches.correlation = _operations.correlation
-        AND _launches.scope = _operations.scope
-        AND NOT _launches.is_shared
+    LEFT JOIN launches
+        ON launches.trace_id = _operations.trace_id
+        AND launches.correlation = _operations.correlation
+        AND launches.scope = _operations.scope
+        AND NOT launches.is_shared
     LEFT JOIN shared
         ON shared.trace_id = _operations.trace_id
         AND shared.correlation = _operations.correlation
