@@ -294,7 +294,8 @@ slotted AS (
 )
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name_id, natural_role,
-    kind, call_ns, seq, anchor_count, num_layers, stride, cut_from_end, block, remainder, pass_source,
+    kind, call_ns, seq, anchor_count, num_layers, stride, cut_from_end, block, remainder,
+    pass_source,
     CASE WHEN is_inside THEN pass_id END AS pass_id,
     CASE WHEN is_layer THEN slot // blocks_per_layer END AS layer_id,
     CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,
