@@ -258,8 +258,9 @@ def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) ->
         return store.sql(wide)
     # In billions, as in the list of models, with few digits.
     shown = (
-        "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
-        "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
+        "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, linear_scale_bytes, "
+        "layer_kinds), round(weight_scale_bytes, 6) AS weight_scale_bytes, "
+        "round(linear_scale_bytes, 6) AS linear_scale_bytes, round(active / 1e9, 2) AS active_b, "
         "round(active_embedded / 1e9, 2) AS active_with_embedding_b, round(difference_pct, 2) AS difference_pct, "
         f"agrees, layer_kinds FROM ({wide})"
     )

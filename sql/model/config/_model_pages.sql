@@ -56,6 +56,8 @@
 --                                      weights and activations
 -- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
 --                                      bytes
+-- linear_scale_bytes        DOUBLE     scales per weight of weight_dtype, where expert_dtype is
+--                                      another type, bytes; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from

@@ -96,7 +96,7 @@ SELECT
     printf('%s is "%s": no such type of numbers is in the table dtypes', j.name, left(j.word, 60))
 FROM judged AS j
 LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
-WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
+WHERE j.field IN ('dtype', 'expert_dtype') AND j.form = 'VARCHAR' AND d.word IS NULL
 UNION ALL
 -- Without this, a model whose number of experts has an unknown name would count as dense.
 SELECT
@@ -255,6 +255,8 @@ WHERE num_layers * layer_size > 1e15;
 --                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
 --                                      weight_dtype
+-- linear_scale_bytes        DOUBLE     bytes of scales per weight of weight_dtype, where expert_dtype
+--                                      is another type; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -295,8 +297,8 @@ SELECT
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, max_positions, weight_dtype,
-    expert_dtype, unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b,
-    published_total_b, source, source_revision,
+    expert_dtype, unquantized_dtype, gemm_dtype, weight_scale_bytes, linear_scale_bytes,
+    published_active_b, published_total_b, source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

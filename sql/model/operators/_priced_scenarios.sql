@@ -14,7 +14,8 @@ WITH typed AS (
         coalesce(s.activation_dtype, 'bf16') AS activations,
         CASE WHEN s.weight_dtype IS NULL THEN m.gemm_dtype END AS published_gemm_dtype,
         -- Types other than the published ones have no scales.
-        CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes
+        CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes,
+        CASE WHEN s.weight_dtype IS NULL THEN m.linear_scale_bytes ELSE 0 END AS linear_scale_bytes
     FROM _scenario_rows AS s
     JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
 )
@@ -69,7 +70,7 @@ SELECT
     END AS plain_gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
-    scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
+    scale_bytes, linear_scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
     expert_imbalance
 FROM typed
 CROSS JOIN (
@@ -175,7 +176,8 @@ SELECT
     num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
     q.hardware,
     bytes_of[q.weight_dtype]
-    + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
+    + coalesce(CASE WHEN weight_dtype = expert_dtype THEN scale_bytes ELSE linear_scale_bytes END, 0)
+        AS linear_size,
     bytes_of[q.expert_dtype] + coalesce(scale_bytes, 0) AS expert_size,
     bytes_of[q.plain_dtype] AS plain_size, bytes_of[q.head_dtype] AS head_size,
     bytes_of[q.activation_dtype] AS activation_size, bytes_of[q.kv_dtype] AS kv_size,

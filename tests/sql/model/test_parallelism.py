@@ -294,6 +294,17 @@ class TestScales:
         experts, _ = ask(self.columns, "memory_per_gpu", **work)
         assert experts == 24 * 32 * 3 * 2880 * 2880 * (1 / 2 + 1 / 32)
 
+    def test_experts_in_fp4_have_blocks_of_32_and_linear_layers_those_of_fp8(self, ask):
+        """DeepSeek-V4-Flash: 43 layers of 256 experts of 3 x 4096 x 2048. Its base model is in FP8 throughout."""
+        work = {"phase": "decode", "kv_len": 9}
+        (experts, others), (base_experts, base_others) = (
+            ask(self.columns, "memory_per_gpu", model=model, **work)
+            for model in ("deepseek-v4-flash", "deepseek-v4-flash-base")
+        )
+        routed = 43 * 256 * 3 * 4096 * 2048
+        assert (experts, base_experts) == (routed * (1 / 2 + 1 / 32), routed * (1 + 4 / 128**2))
+        assert others == base_others
+
     @pytest.mark.parametrize(
         ("said", "scales"),
         [
