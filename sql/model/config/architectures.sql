@@ -1,8 +1,8 @@
 -- One row per property in a model's config.json that cannot be read: its value is not one that
 -- config_fields allows, it names a number type or a quantisation method that no table has, or it
--- means layers without operators here; or that is missing although others need it: the number of
--- experts. Layers without operators are only sought where no list gives the layers' types; such
--- lists are checked by _dimension_faults.
+-- means layers, or parts of them, without operators here; or that is missing although others need
+-- it: the number of experts. Such layers, unlike parts, are only sought where no list gives the
+-- layers' types; such lists are checked by _dimension_faults.
 CREATE VIEW _config_faults AS
 WITH given AS (
     SELECT
@@ -55,6 +55,7 @@ wrong AS (
         WHEN 'list of words' THEN TRY_CAST(value AS VARCHAR[]) IS NOT NULL
         WHEN 'object' THEN form = 'OBJECT'
         WHEN 'no such layers' THEN TRUE
+        WHEN 'no such parts' THEN TRUE
         ELSE form = 'VARCHAR'
     END
 )
@@ -79,8 +80,10 @@ SELECT
         name, left(CAST(value AS VARCHAR), 60), replace(field, '_', ' ')
     )
 FROM judged
-ANTI JOIN listed ON listed.model = judged.model
-WHERE kind = 'no such layers' AND NOT within AND TRY_CAST(value AS BOOLEAN) IS NOT FALSE
+LEFT JOIN (SELECT model AS listed_model FROM listed) ON listed_model = model
+WHERE
+    (kind = 'no such layers' AND listed_model IS NULL OR kind = 'no such parts')
+    AND NOT within AND TRY_CAST(value AS BOOLEAN) IS NOT FALSE
 UNION ALL
 SELECT
     c.model, 'model_type',
