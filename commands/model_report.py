@@ -75,7 +75,7 @@ _FORMULAS = click.option(
 @click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages.")
 @click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published.")
 @click.option("--activation-dtype", help="Type of activations; default: bf16.")
-@click.option("--kv-dtype", help="Type of the KV cache; default: as activations.")
+@click.option("--kv-dtype", help="Type of the KV cache; default: as published, else as activations.")
 @_FORMULAS
 @click.option(
     "--execution",

@@ -45,7 +45,7 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--cp", default=1, show_default=True, type=RANKS, help="Context-parallel ranks."),
         click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
         click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published."),
-        click.option("--kv-dtype", help="Type of the KV cache; default: as activations."),
+        click.option("--kv-dtype", help="Type of the KV cache; default: as published, else as activations."),
         click.option(
             "--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), default="auto", show_default=True,
             help="Form of a latent attention; auto: absorbed in decode.",

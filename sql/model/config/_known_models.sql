@@ -111,7 +111,9 @@ SELECT
     types.is_encoder AND is_decoder IS NOT TRUE AS is_encoder,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
-    coalesce(experts.dtype, q.expert_dtype) AS expert_dtype, coalesce(plain.dtype, 'bf16') AS unquantized_dtype, way.gemm_dtype,
+    coalesce(experts.dtype, q.expert_dtype) AS expert_dtype,
+    coalesce(plain.dtype, 'bf16') AS unquantized_dtype,
+    way.gemm_dtype, way.kv_cache_dtype,
     CASE
         WHEN experts.dtype IS NULL
             THEN q.scale_bytes / coalesce(nullif(block_weights, 0), q.scale_weights)
@@ -187,6 +189,7 @@ LEFT JOIN quantizations AS blocks ON blocks.method = 'mx' || experts.dtype;
 -- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products if activations are quantised too; NULL: by
 --                                      weights and activations
+-- kv_cache_dtype            VARCHAR    type of the KV cache; NULL: that of activations
 -- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
 --                                      bytes
 -- linear_scale_bytes        DOUBLE     scales per weight of weight_dtype, where expert_dtype is

@@ -256,10 +256,11 @@ WHERE num_layers * layer_size > 1e15;
 -- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
 --                                      by weights and activations
+-- kv_cache_dtype            VARCHAR    type of the KV cache; NULL: that of activations
 -- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
 --                                      weight_dtype
--- linear_scale_bytes        DOUBLE     bytes of scales per weight of weight_dtype, where expert_dtype
---                                      is another type; NULL: none
+-- linear_scale_bytes        DOUBLE     bytes of scales per weight of weight_dtype, where
+--                                      expert_dtype is another type; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -300,8 +301,8 @@ SELECT
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, max_positions, weight_dtype,
-    expert_dtype, unquantized_dtype, gemm_dtype, weight_scale_bytes, linear_scale_bytes,
-    published_active_b, published_total_b, source, source_revision,
+    expert_dtype, unquantized_dtype, gemm_dtype, kv_cache_dtype, weight_scale_bytes,
+    linear_scale_bytes, published_active_b, published_total_b, source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

@@ -30,7 +30,7 @@
 -- execution         VARCHAR   profile of the table execution_profiles
 -- weight_dtype      VARCHAR   type of the linear layers' weights; NULL: as published
 -- activation_dtype  VARCHAR   type of activations; NULL: bf16
--- kv_dtype          VARCHAR   type of the KV cache; NULL: that of activations
+-- kv_dtype          VARCHAR   type of the KV cache; NULL: as published, else that of activations
 -- gemm_dtype        VARCHAR   type the linear layers compute in; NULL: fp8 where weights are fp8,
 --                             else the wider of weights' and activations', narrow weights widened
 -- head_dtype        VARCHAR   type of weights of the output head and the router; NULL: bf16, or

@@ -7,7 +7,7 @@ WITH typed AS (
         s.* EXCLUDE (top_k), s.top_k AS said_top_k, m.num_kv_heads,
         m.num_experts,
         least(coalesce(s.top_k, m.top_k), m.num_experts) AS top_k,
-        m.expert_groups, m.top_groups,
+        m.expert_groups, m.top_groups, m.kv_cache_dtype,
         coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
         coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
         coalesce(s.weight_dtype, m.unquantized_dtype, 'bf16') AS plain_dtype,
@@ -53,7 +53,7 @@ SELECT
     tp, ep, dp, pp, cp, coalesce(head_tp, tp) AS head_tp, microbatches, virtual_stages, zero_stage,
     recompute, hardware, execution,
     linear_dtype AS weight_dtype, expert_dtype, plain_dtype, activations AS activation_dtype,
-    coalesce(kv_dtype, activations) AS kv_dtype,
+    coalesce(kv_dtype, kv_cache_dtype, activations) AS kv_dtype,
     -- Activations are converted to FP8 for weights in FP8. Other narrow weights are widened to the
     -- activations' type, and narrow activations to the weights'.
     CASE
@@ -70,8 +70,8 @@ SELECT
     END AS plain_gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
-    scale_bytes, linear_scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
-    expert_imbalance
+    scale_bytes, linear_scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups,
+    mtp_layers, expert_imbalance
 FROM typed
 CROSS JOIN (
     SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of FROM element_sizes
@@ -176,8 +176,9 @@ SELECT
     num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
     q.hardware,
     bytes_of[q.weight_dtype]
-    + coalesce(CASE WHEN weight_dtype = expert_dtype THEN scale_bytes ELSE linear_scale_bytes END, 0)
-        AS linear_size,
+    + coalesce(
+        CASE WHEN weight_dtype = expert_dtype THEN scale_bytes ELSE linear_scale_bytes END, 0
+    ) AS linear_size,
     bytes_of[q.expert_dtype] + coalesce(scale_bytes, 0) AS expert_size,
     bytes_of[q.plain_dtype] AS plain_size, bytes_of[q.head_dtype] AS head_size,
     bytes_of[q.activation_dtype] AS activation_size, bytes_of[q.kv_dtype] AS kv_size,

@@ -149,6 +149,28 @@ def test_products_are_in_the_type_of_activations_where_the_file_quantises_these(
     assert found == [(dtype, tflops)]
 
 
+@pytest.mark.parametrize(
+    ("scheme", "size", "remarks"),
+    [
+        ({"num_bits": 8, "type": "float", "dynamic": False}, 1, 0),
+        ({"num_bits": 4, "type": "float"}, 2, 1),
+        ({"num_bits": 8, "type": "int"}, 2, 1),
+        (None, 2, 0),
+    ],
+)
+def test_a_file_may_quantise_the_cache(lake, ask, scheme, size, remarks):
+    """4 layers, keys and values of 2 heads of 16, 100 tokens."""
+    quantization = {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": scheme}
+    ask(DENSE | {"quantization_config": quantization}, "*", kv_len=99)
+    cache = "SELECT kv_bytes FROM memory_per_gpu WHERE scenario = 'asked'"
+    assert lake.rows(cache) == [(4 * 2 * 2 * 16 * 100 * size,)]
+    found = lake.rows("SELECT remark FROM model_remarks WHERE contains(remark, 'kv_cache_scheme')")
+    assert len(found) == remarks
+    # As asked for, whatever the file says.
+    ask(DENSE | {"quantization_config": quantization}, "*", kv_len=99, kv_dtype="bf16")
+    assert lake.rows(cache) == [(4 * 2 * 2 * 16 * 100 * 2,)]
+
+
 def test_a_chip_without_the_type_computes_in_that_of_activations(ask):
     quantised = DENSE | {"quantization_config": tensors(("float", 4), ("float", 4))}
     assert ask(quantised, "DISTINCT dtype", "h100") == [("bf16",)]
