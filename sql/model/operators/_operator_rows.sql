@@ -53,7 +53,8 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
 -- vector_flop        BIGINT   FLOP outside the matrix units of a replica
 -- vector_flop_rank   DOUBLE   the same of one rank
 -- weights            VARCHAR  class of its weights
--- parameters_rank    DOUBLE   weights that a rank holds
+-- parameters_rank    DOUBLE   weights that a rank holds; 0 for the head of multi-token prediction,
+--                             which is the model's
 -- parameter_bytes    DOUBLE   the same, bytes
 -- saved_bytes        DOUBLE   activations that a rank keeps for the backward pass
 -- resident_bytes     DOUBLE   KV cache that a rank holds after the pass
@@ -294,7 +295,9 @@ limited AS (
                 )
             WHEN saturation_rows IS NOT NULL THEN least(1, m_eff / saturation_rows)
             ELSE 1.0
-        END AS tensor_efficiency
+        END AS tensor_efficiency,
+        CASE WHEN part = 'mtp' AND weights = 'head' THEN 0.0 ELSE parameters_rank END
+            AS held_parameters
     FROM weighed
 )
 SELECT
@@ -305,8 +308,8 @@ SELECT
     CASE WHEN split_side = 'k' THEN CAST(k / side_factor AS BIGINT) ELSE k END AS k_rank,
     row_reads, row_writes, flop, flop_rank, tensor_flop,
     tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
-    vector_flop, vector_flop_rank, weights, parameters_rank,
-    parameters_rank * weight_size AS parameter_bytes,
+    vector_flop, vector_flop_rank, weights, held_parameters AS parameters_rank,
+    held_parameters * weight_size AS parameter_bytes,
     CASE
         WHEN trains AND (NOT recompute OR op = 'input_norm')
             THEN rank_rows * saves * row_reads * activation_size

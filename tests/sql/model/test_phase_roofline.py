@@ -222,3 +222,18 @@ def test_training_keeps_activations_and_state(phase):
     assert kept == 128 * 2 * (36 * layer + 2 * 4096)
     [again] = phase("activation_bytes", "memory_per_gpu", **work, recompute=True)
     assert again == 128 * 2 * 36 * 4096
+
+
+def test_the_head_of_multi_token_prediction_is_the_model_s(phase):
+    """DeepSeek-V3 with a layer more: its weights beside the experts, eh_proj and norms, and no second head."""
+    columns = "other_weight_bytes, optimizer_bytes + gradient_bytes"
+    work = {"model": "deepseek-v3", "phase": "training", "seq_len": 8, "weight_dtype": "fp8", "dp": 256, "ep": 256}
+    bytes_, state = phase(columns, "memory_per_gpu", **work)
+    more_bytes, more_state = phase(columns, "memory_per_gpu", **work, mtp_layers=1)
+    attention = 7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
+    expert, router, joined = 3 * 7168 * 2048, 7168 * 256, 2 * 7168 * 7168
+    norms = 2 * 7168 + 1536 + 512
+    assert more_bytes - bytes_ == attention + expert + joined + 2 * (router + norms)
+    assert more_state - state == 16 * (attention + 2 * expert + joined + router + norms)
+    read = "(SELECT sum(weight_bytes * layers) FROM operators WHERE scenario = 'asked' AND op = 'lm_head')"
+    assert phase(read, **work | {"phase": "decode"}, mtp_layers=1)[0] == 2 * 2 * 129_280 * 7168
