@@ -123,7 +123,7 @@ worked AS (
                 )
             WHEN 'indexed' THEN cached_tokens // greatest(compress_ratio, 1)
             WHEN 'new' THEN tokens / cp
-            WHEN 'index_new' THEN tokens / cp
+            WHEN 'index_new' THEN tokens / cp / greatest(compress_ratio, 1)
         END AS kv_row_count,
         tokens / cp AS rank_tokens,
         -- The last tokens, whose logits inference needs, are on one rank; and each rank expands all

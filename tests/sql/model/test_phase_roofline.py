@@ -210,6 +210,19 @@ def test_a_window_holds_its_keys_alone(phase):
     assert kv == (12 * 1000 + 12 * 128) * 2 * 8 * 64 * 2
 
 
+def test_an_indexer_of_compressed_keys_holds_one_for_each_ratio_of_tokens(phase):
+    """DeepSeek-V4-Flash, 128 x 1024 tokens: latents of 512 in BF16, index keys of 128 in FP8.
+
+    All 43 layers hold a window of 128, 21 one latent and one index key for 4 tokens, 20 one latent for 128.
+    """
+    work = {"model": "deepseek-v4-flash", "kv_len": 131_071}
+    [kv] = phase("kv_bytes", "memory_per_gpu", **work)
+    latents = 43 * 128 + 21 * 131_072 // 4 + 20 * 131_072 // 128
+    assert kv == latents * 512 * 2 + 21 * 131_072 // 4 * 128
+    stored = "(SELECT kv_bytes FROM operators WHERE scenario = 'asked' AND op = 'idx_store')"
+    assert phase(stored, **work) == (128 / 4,)
+
+
 def test_training_keeps_activations_and_state(phase):
     columns = "gradient_bytes, optimizer_bytes, activation_bytes, kv_bytes"
     work = {"model": "qwen3-8b", "phase": "training", "seq_len": 128}
