@@ -147,7 +147,8 @@ CROSS JOIN (
 -- peer_links        BIGINT    links of a chip, each to one other; NULL: a switch joins them
 -- link_us           DOUBLE    time of a hop over the links, µs
 -- scaleout_us       DOUBLE    time of a hop over the network, µs
--- copied_share      DOUBLE    copies of a token that leave a domain, over its experts
+-- copied_share      DOUBLE    copies of a token, one for each domain it goes to at most, over its
+--                             experts
 -- saturation_rows   DOUBLE    rows from which a product runs at full speed; NULL: one is enough
 -- tile_rows         DOUBLE    rows of a tile; NULL: products are not cut
 -- tile_columns      DOUBLE    columns of a tile
@@ -204,15 +205,15 @@ SELECT
     coalesce(t.scaleout_gbps, h.link_gbps) AS scaleout_gbps, t.domain_size,
     CASE WHEN t.is_mesh THEN t.domain_size - 1 END AS peer_links,
     coalesce(t.link_latency_us, 0) AS link_us, coalesce(t.latency_us, 0) AS scaleout_us,
-    CASE
-        -- One copy per domain with one of the token's groups of experts, not one per expert: a
-        -- group is in one domain, or in several if there are more domains than groups.
-        WHEN expert_groups > 1 AND top_groups >= 1
-            THEN least(
-                1, top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k
-            )
-        ELSE 1.0
-    END AS copied_share,
+    -- One copy per domain with some of the token's experts, not one per expert.
+    least(
+        1.0, greatest(ceil(ep / t.domain_size), 1) / top_k,
+        -- A group of experts is in one domain, or in several if there are more domains than groups.
+        CASE
+            WHEN expert_groups > 1 AND top_groups >= 1
+                THEN top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k
+        END
+    ) AS copied_share,
     CASE WHEN tensor_core_model THEN saturation_rows END AS saturation_rows, tile_rows,
     tile_columns, num_sms,
     CASE WHEN tensor_core_model THEN attention_tensor_share ELSE 1.0 END AS core_share,

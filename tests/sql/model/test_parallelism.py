@@ -62,6 +62,13 @@ class TestExperts:
         assert sent == 94 * 2040 * 8 * 4096 * (2 + 2) * 63 / 64
         assert time == pytest.approx(sent * 56 / 63 / 50e9 * 1e3 + 94 * 2 * 5e-3)
 
+    @pytest.mark.parametrize(("model", "layers"), [("deepseek-v3", 58), ("qwen3-235b-a22b", 94)])
+    def test_of_two_nodes_the_other_gets_one_copy(self, ask, model, layers):
+        """16 ranks: a token has experts in both nodes, with groups or without, so that one copy leaves its own."""
+        sent, time = ask("net_bytes, net_ms", model=model, ep=16, dp=16, **self.work)
+        one = sent / (8 * 15 / 16)
+        assert time == pytest.approx(one / 50e9 * 1e3 + layers * 2 * 5e-3)
+
     def test_the_reference_s_dispatch_beyond_the_node(self, ask):
         """Section 9's W33: one byte there and back at 50 GB/s takes 237 ms, before groups; V3's take half of it."""
         work = {**self.work, "activation_dtype": "fp8", "ep": 64, "dp": 64}
