@@ -12,7 +12,8 @@
 -- kv_len            BIGINT    tokens of each sequence already in the KV cache
 -- requests          STRUCT[]  groups of equal requests: how many, new tokens and cached tokens of
 --                             each; replaces batch, seq_len and kv_len if not NULL
--- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training all
+-- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training and
+--                             decode one per new token
 -- tp                BIGINT    degree of tensor parallelism in a replica
 -- ep                BIGINT    degree of expert parallelism, over tensor, context and data parallel
 --                             ranks

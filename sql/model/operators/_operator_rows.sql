@@ -246,7 +246,9 @@ weighed AS (
         CASE net
             WHEN 'all_reduce' THEN 2.0 * rank_tokens * activation_size * (tp - 1) / tp
             WHEN 'dispatch' THEN rank_tokens * top_k * dispatch_size / tp * (ep - 1) / ep
-            WHEN 'combine' THEN rank_tokens * top_k * activation_size / tp * (ep - 1) / ep
+            -- The busiest rank sends back what all others sent to its experts.
+            WHEN 'combine'
+                THEN rank_tokens * top_k * activation_size * expert_imbalance / tp * (ep - 1) / ep
             WHEN 'ring'
                 THEN _resident_keys(
                     attention_kind, batch, seq_len, kv_len, requests, sliding_window,

@@ -41,7 +41,8 @@ SELECT
     END AS request_count,
     CASE
         WHEN logit_rows IS NOT NULL THEN logit_rows
-        WHEN phase = 'training' THEN tokens
+        -- Decode of several tokens verifies drafted ones.
+        WHEN phase IN ('training', 'decode') THEN tokens
         ELSE request_count
     END AS logit_rows,
     given_pairs,

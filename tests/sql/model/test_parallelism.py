@@ -69,6 +69,11 @@ class TestExperts:
         one = sent / (8 * 15 / 16)
         assert time == pytest.approx(one / 50e9 * 1e3 + layers * 2 * 5e-3)
 
+    def test_the_busiest_rank_sends_back_more(self, ask):
+        work = {"model": "qwen3-235b-a22b", "ep": 8, "dp": 8, **self.work}
+        (even,), (uneven,) = (ask("net_bytes", **work, expert_imbalance=factor) for factor in (1, 1.5))
+        assert (even, uneven) == (94 * 2040 * 8 * 4096 * (2 + 2) * 7 / 8, 94 * 2040 * 8 * 4096 * (2 + 3) * 7 / 8)
+
     def test_the_reference_s_dispatch_beyond_the_node(self, ask):
         """Section 9's W33: one byte there and back at 50 GB/s takes 237 ms, before groups; V3's take half of it."""
         work = {**self.work, "activation_dtype": "fp8", "ep": 64, "dp": 64}

@@ -172,6 +172,11 @@ def test_a_pipeline_stage_has_its_layers(phase):
     assert sent == 4096 * 2
 
 
+def test_every_token_that_decode_verifies_has_logits(phase):
+    head = "(SELECT flop FROM operators WHERE scenario = 'asked' AND op = 'lm_head')"
+    assert phase(head, model="qwen3-8b", batch=8, seq_len=4, kv_len=100) == (2 * 32 * 151_936 * 4096,)
+
+
 def test_memory_of_one_chip(phase):
     """Qwen3-8B in BF16, by hand: 8,190,735,360 parameters with the norms of layers and head, without those of q, k."""
     weights, kv, fits, most = phase(
