@@ -57,6 +57,8 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
 --                             which is the model's
 -- parameter_bytes    DOUBLE   the same, bytes
 -- saved_bytes        DOUBLE   activations that a rank keeps for the backward pass
+-- transient_bytes    DOUBLE   those that it holds only while the backward pass is there: logits in
+--                             FP32, and with recompute what is computed again
 -- resident_bytes     DOUBLE   KV cache that a rank holds after the pass
 -- weight_bytes       DOUBLE   weights that a rank reads, and gradients
 -- activation_bytes   DOUBLE   activations that a rank reads and writes
@@ -299,7 +301,8 @@ limited AS (
             ELSE 1.0
         END AS tensor_efficiency,
         CASE WHEN part = 'mtp' AND weights = 'head' THEN 0.0 ELSE parameters_rank END
-            AS held_parameters
+            AS held_parameters,
+        rank_rows * saves * rank_reads * activation_size AS needed_bytes
     FROM weighed
 )
 SELECT
@@ -312,12 +315,11 @@ SELECT
     tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
     vector_flop, vector_flop_rank, weights, held_parameters AS parameters_rank,
     held_parameters * weight_size AS parameter_bytes,
-    CASE
-        WHEN trains AND (NOT recompute OR op = 'input_norm')
-            THEN rank_rows * saves * row_reads * activation_size
-                / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
-        ELSE 0.0
-    END AS saved_bytes,
+    CASE WHEN trains AND (NOT recompute OR op = 'input_norm') THEN needed_bytes ELSE 0.0 END
+        AS saved_bytes,
+    CASE WHEN trains AND recompute AND op <> 'input_norm' THEN needed_bytes ELSE 0.0 END
+    + CASE WHEN trains AND category = 'head' THEN 4.0 * rank_rows * n / side_factor ELSE 0.0 END
+        AS transient_bytes,
     CASE
         WHEN trains OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
         ELSE _resident_keys(

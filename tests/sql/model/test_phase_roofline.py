@@ -237,9 +237,35 @@ def test_training_keeps_activations_and_state(phase):
     # One layer keeps, by hand and in elements of a token: two inputs of norms and two of products of 4096, queries,
     # keys, values, the attention's result, and the MLP's three widths.
     layer = 4 * 4096 + (32 + 8) * 128 + 8 * 128 + 32 * 128 + 3 * 12288
-    assert kept == 128 * 2 * (36 * layer + 2 * 4096)
+    logits = 128 * 4 * 151_936
+    assert kept == 128 * 2 * (36 * layer + 2 * 4096) + logits
+    # Inputs of layers, and at the head its two inputs and the logits, which are more than the rest of a layer.
     [again] = phase("activation_bytes", "memory_per_gpu", **work, recompute=True)
-    assert again == 128 * 2 * 36 * 4096
+    assert again == 128 * 2 * (36 * 4096 + 2 * 4096) + logits
+    [shared] = phase("activation_bytes", "memory_per_gpu", **work, recompute=True, tp=8)
+    assert shared == 128 * 2 * (36 * 4096 + 2 * 4096) + logits / 8
+
+
+def test_a_layer_that_is_computed_again_is_held_once(phase):
+    """Mixtral: for two experts of a token a layer holds more than 32,000 logits and the two inputs of the head."""
+    work = {"model": "mixtral-8x7b", "phase": "training", "seq_len": 128, "recompute": True}
+    [kept] = phase("activation_bytes", "memory_per_gpu", **work)
+    # The second norm's input, that of the queries, queries and keys, values, the attention's result, and of two experts
+    # the input, both halves and the product.
+    layer = 2 * 4096 + (32 + 8) * 128 + 8 * 128 + 32 * 128 + 2 * (4096 + 3 * 14_336)
+    assert 2 * layer > 4 * 32_000 + 2 * 2 * 4096
+    assert kept == 128 * 2 * (32 * 4096 + layer)
+
+
+@pytest.mark.parametrize(
+    ("microbatches", "virtual_stages", "in_flight"), [(8, 1, 4), (2, 1, 2), (8, 2, 4 + 3 / 2), (8, 3, 5), (4, 3, 4)]
+)
+def test_interleaved_stages_keep_more_microbatches(phase, microbatches, virtual_stages, in_flight):
+    """Times 1 + (p - 1) / (p v), as Megatron; the last stage has 9 of 36 layers, and the logits of one alone."""
+    work = {"model": "qwen3-8b", "phase": "training", "seq_len": 128, "pp": 4, "recompute": True}
+    stages = {"microbatches": microbatches, "virtual_stages": virtual_stages}
+    [kept] = phase("activation_bytes", "memory_per_gpu", **work, **stages)
+    assert kept == 128 * 2 * (in_flight * 9 * 4096 + 2 * 4096) + 128 * 4 * 151_936
 
 
 def test_the_head_of_multi_token_prediction_is_the_model_s(phase):
