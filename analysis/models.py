@@ -231,6 +231,23 @@ def remarks(store: Store, scenario: str) -> list[str]:
     return [remark for (remark,) in rows]
 
 
+def study_remarks(store: Store, studies: str) -> list[str]:
+    """Return the remarks on the scenarios of studies whose name matches a pattern of LIKE, each once."""
+    rows = store.rows(
+        "SELECT DISTINCT remark FROM scenario_remarks SEMI JOIN (SELECT scenario FROM scenarios WHERE study LIKE $1) "
+        "USING (scenario) ORDER BY remark DESC",
+        [studies],
+    )
+    return [remark for (remark,) in rows]
+
+
+def model_remarks(store: Store, model: str | os.PathLike[str]) -> list[str]:
+    """Return what the costs of a model omit from its config.json, or assume."""
+    known = resolve_model(store, model)
+    rows = store.rows("SELECT remark FROM model_remarks WHERE model = $1 ORDER BY remark DESC", [known])
+    return [remark for (remark,) in rows]
+
+
 def models(store: Store) -> duckdb.DuckDBPyRelation:
     """Return the known models, with their dimensions and whether their active parameters match the published ones."""
     return store.sql(
@@ -258,8 +275,9 @@ def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) ->
         return store.sql(wide)
     # In billions, as in the list of models, with few digits.
     shown = (
-        "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
-        "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
+        "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, linear_scale_bytes, "
+        "layer_kinds), round(weight_scale_bytes, 6) AS weight_scale_bytes, "
+        "round(linear_scale_bytes, 6) AS linear_scale_bytes, round(active / 1e9, 2) AS active_b, "
         "round(active_embedded / 1e9, 2) AS active_with_embedding_b, round(difference_pct, 2) AS difference_pct, "
         f"agrees, layer_kinds FROM ({wide})"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.errors import UsageError
 from ..engine.store import Store
 from .formulas import Formulas, find
-from .models import resolve_hardware, resolve_model
+from .models import resolve_hardware, resolve_model, study_remarks
 from .workloads import listed
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class Sweep:
             f"FROM {of('scenario_faults')} GROUP BY scenario) AS f USING (scenario) "
             f"WHERE study = 'sweep' ORDER BY {', '.join(AXES)}"
         )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What its costs omit from the model's config.json, and oddities of its chips' figures."""
+        self._check_current()
+        return study_remarks(self.store, "sweep")
 
     def map(self, x: str, y: str) -> duckdb.DuckDBPyRelation:
         """Return the bottleneck of the sweep's points, over two of its knobs: a row per pair of values.

@@ -22,7 +22,7 @@ from .common import (
     render_rows,
     say,
 )
-from .models import say_fault, say_faults, workload_options
+from .models import say_fault, say_faults, say_remarks, workload_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,7 +75,7 @@ _FORMULAS = click.option(
 @click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages.")
 @click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published.")
 @click.option("--activation-dtype", help="Type of activations; default: bf16.")
-@click.option("--kv-dtype", help="Type of the KV cache; default: as activations.")
+@click.option("--kv-dtype", help="Type of the KV cache; default: as published, else as activations.")
 @_FORMULAS
 @click.option(
     "--execution",
@@ -103,6 +103,7 @@ def report(lake: Place | None, /, name: str, hardware: list[str], output: Path |
     written = opened.model_report(name, output, hardware=hardware, **work)
     for fault in written.faults:
         say_fault(fault)
+    say_remarks(written.remarks)
     if output is None:
         click.echo(written.text, nl=False)
     else:
@@ -198,6 +199,7 @@ def sweep(
     chosen = {key: value for key, value in axes.items() if value}
     opened = open_default(lake)
     swept = opened.model_sweep(name, hardware=hardware, **chosen)
+    say_remarks(swept.remarks)
     if knobs:
         answer = swept.map(*knobs)
         [(points, feasible, most)] = answer.aggregate("sum(points), sum(feasible_points), max(points)").fetchall()

@@ -26,7 +26,7 @@ from .late import Commands
 from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ..lake import Lake
 
@@ -45,7 +45,7 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--cp", default=1, show_default=True, type=RANKS, help="Context-parallel ranks."),
         click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
         click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published."),
-        click.option("--kv-dtype", help="Type of the KV cache; default: as activations."),
+        click.option("--kv-dtype", help="Type of the KV cache; default: as published, else as activations."),
         click.option(
             "--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), default="auto", show_default=True,
             help="Form of a latent attention; auto: absorbed in decode.",
@@ -67,7 +67,12 @@ def say_faults(opened: Lake, scenario: str) -> None:
 
     for fault in opened.faults(scenario):
         say_fault(fault)
-    for remark in remarks(opened.store, scenario):
+    say_remarks(remarks(opened.store, scenario))
+
+
+def say_remarks(remarks: Iterable[str]) -> None:
+    """Print on stderr what figures leave out of a model, and oddities of a chip's figures."""
+    for remark in remarks:
         say(f"{remark}.")
 
 
@@ -123,7 +128,10 @@ def show(lake: Place | None, name: str, format_: str, output: Path | None) -> No
       tracelake model show deepseek-v3
       tracelake model show deepseek-ai/DeepSeek-V3 --format json
     """
+    from ..analysis.models import model_remarks
+
     opened = open_default(lake)
+    say_remarks(f"Of the model: {remark}" for remark in model_remarks(opened.store, name))
     render_rows(opened.model(name, tall=format_ in ("table", "markdown")), format_, output, 0)
 
 

@@ -166,6 +166,8 @@ def configuration(source: Source) -> list[Block]:
     """Return the anchor, the chips and the rates of each phase."""
     work = source.work
     published = source.dims["weight_dtype"] or "not given"
+    cached = source.dims["kv_cache_dtype"]
+    cached = f"{cached}, as published" if cached else f"as activations, {work.activation_dtype or 'bf16'}"
     unset = work.formulas.open_words
     pairs = [
         ("Formulas", work.formulas.name),
@@ -175,7 +177,7 @@ def configuration(source: Source) -> list[Block]:
         ("L, cached tokens of a sequence in decode", written(work.kv_len, "tokens")),
         ("Type of weights", work.weight_dtype or unset or f"{published}, as published"),
         ("Type of activations", work.activation_dtype or unset or "bf16"),
-        ("Type of the KV cache", work.kv_dtype or unset or f"as activations, {work.activation_dtype or 'bf16'}"),
+        ("Type of the KV cache", work.kv_dtype or unset or cached),
         ("TP", written(work.tp, "ranks")),
         ("EP", written(work.ep, "ranks")),
         ("DP", written(work.dp, "replicas")),

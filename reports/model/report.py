@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from ...analysis import studies, workloads
+from ...analysis.models import study_remarks
 from ...analysis.studies import PRINTED, SCHEMA
 from ...analysis.workloads import Workload
 from ...engine.errors import InputError
@@ -34,10 +35,12 @@ class ModelReport:
     Attributes:
         text: the report, Markdown or HTML.
         faults: the reasons why its scenarios are impossible; empty if they are possible.
+        remarks: what its costs omit from the model's config.json, and oddities of its chips' figures.
     """
 
     text: str
     faults: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def model_report(
@@ -97,7 +100,8 @@ def model_report(
     if output is not None:
         write_text(output, text)
     hindrances = store.rows("SELECT words FROM report_facts WHERE fact = 'hindrances'")
-    return ModelReport(text, tuple(reason for (reasons,) in hindrances for reason in reasons.split("; ")))
+    faults = tuple(reason for (reasons,) in hindrances for reason in reasons.split("; "))
+    return ModelReport(text, faults, tuple(study_remarks(store, "report %")))
 
 
 def write_tables(connection: duckdb.DuckDBPyConnection, work: Workload, folder: Path, format: str) -> list[Path]:

@@ -161,3 +161,24 @@ def test_a_sweep_says_what_is_wrong_with_its_lists(run, words, said):
     code, out, err = run("model", "sweep", "qwen3-8b", "--hardware", "h200", *words)
     assert (code, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",), ("sweep", "--hardware", "h200", "--batch", "1,2"),
+        ("sweep", "--hardware", "h200", "--batch", "1,2", "--kv-len", "1,2", "--map", "batch,kv_len"),
+        ("report", "--hardware", "h200", "--seq-len", "512"), ("roofline", "--hardware", "h200"),
+    ],
+)  # fmt: skip
+def test_what_figures_leave_out_of_a_config_is_said_once(run, tmp_path, words):
+    scheme = {"num_bits": 4, "type": "float"}
+    config = {
+        "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100,
+        "intermediate_size": 128, "quantization_config": {"quant_method": "fp8", "kv_cache_scheme": scheme},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command, *options = words
+    code, _, err = run("model", command, tmp_path / "config.json", *options)
+    assert code == 0
+    assert err.count("Of the model: quantization_config: kv_cache_scheme is ") == 1

@@ -2,7 +2,8 @@
 -- limits are far beyond every known model; values beyond them are mistakes.
 --
 -- The kind "no such layers" is for keys that mean layers without operators here, in a file without
--- a list of its layers: any value but false and the numbers within the limits does.
+-- a list of its layers: any value but false and the numbers within the limits does. The kind "no
+-- such parts" is for those that mean parts of layers without operators here, whatever the list.
 --
 -- field  VARCHAR  property, as in config_names; the key
 -- kind   VARCHAR  kind of its value

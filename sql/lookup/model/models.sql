@@ -52,6 +52,8 @@
 -- expert_dtype              VARCHAR    type of the routed experts' weights; NULL: the same
 -- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
 --                                      weight_dtype
+-- linear_scale_bytes        DOUBLE     bytes of scales per weight of weight_dtype, where
+--                                      expert_dtype is another type; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -106,6 +108,7 @@ CREATE TABLE models (
     weight_dtype VARCHAR,
     expert_dtype VARCHAR,
     weight_scale_bytes DOUBLE,
+    linear_scale_bytes DOUBLE,
     published_active_b DOUBLE,
     published_total_b DOUBLE,
     source VARCHAR,

@@ -30,8 +30,8 @@
 --                        or its neighbour saves the same
 -- kv            VARCHAR  elements read from the KV cache per cached key that is accessed
 -- kv_rows       VARCHAR  for each of these: looked_up (cached keys that are accessed), indexed
---                        (cached keys of the indexer), new (tokens) or index_new (tokens, as the
---                        indexer caches them)
+--                        (cached keys of the indexer), new (tokens) or index_new (keys of the
+--                        tokens that the indexer caches)
 -- vector        VARCHAR  size that the vector work is proportional to
 -- vector_flop   DOUBLE   vector FLOP per row and element of it
 -- net           VARCHAR  collective: all_reduce, dispatch, combine, all_gather, ring or send

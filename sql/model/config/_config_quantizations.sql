@@ -8,6 +8,7 @@
 -- bits      INTEGER  bits of a weight; NULL: the file gives none
 -- gemm_dtype VARCHAR type of products if activations are quantised too, to at least as many bits as
 --                    weights; NULL if the file does not show it
+-- kv_cache_dtype VARCHAR type of the KV cache, if the file's is 8-bit floating point; else NULL
 CREATE VIEW _config_quantizations AS
 WITH given AS (
     SELECT
@@ -18,13 +19,17 @@ WITH given AS (
         coalesce(value ->> 'bits', value ->> 'w_bit') AS said_bits,
         -- Such as NVFP4, FP8_PB_WO, W4A16_AWQ.
         nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits,
-        starts_with(lower(value ->> 'quant_algo'), 'nvfp4') AS is_nvfp4
+        starts_with(lower(value ->> 'quant_algo'), 'nvfp4') AS is_nvfp4,
+        CASE
+            WHEN value ->> '$.kv_cache_scheme.type' = 'float'
+                AND TRY_CAST(value ->> '$.kv_cache_scheme.num_bits' AS INTEGER) = 8 THEN 'fp8'
+        END AS kv_cache_dtype
     FROM _config_fields
     WHERE field = 'quantization'
 ),
 counted AS (
     SELECT
-        model, name, method,
+        model, name, method, kv_cache_dtype,
         CASE weights ->> 'type' WHEN 'float' THEN 'fp' WHEN 'int' THEN 'int' END AS kind,
         TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits,
         -- NVFP4 quantises weights and activations.
@@ -43,7 +48,8 @@ SELECT
     c.model, any_value(c.name) AS name, any_value(c.method) AS method,
     arg_min(q.method, q.method) AS quantized, any_value(c.bits) AS bits,
     any_value(concat(input_kind, input_bits))
-        FILTER (input_kind IS NOT NULL AND input_bits BETWEEN c.bits AND 8) AS gemm_dtype
+        FILTER (input_kind IS NOT NULL AND input_bits BETWEEN c.bits AND 8) AS gemm_dtype,
+    any_value(c.kv_cache_dtype) AS kv_cache_dtype
 FROM counted AS c
 LEFT JOIN quantizations AS q
     ON split_part(q.method, ' ', 1) = c.method

@@ -47,13 +47,23 @@ typed AS (
         TRY_CAST(fields['attention_gate'] AS BOOLEAN) AS attention_gate,
         TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
         lower(fields['dtype'] ->> '$') AS dtype,
-        TRY_CAST(fields['quantization'] -> 'weight_block_size' AS BIGINT[]) AS block_sides,
-        TRY_CAST(
-            coalesce(
-                fields['quantization'] ->> 'group_size',
-                fields['quantization'] ->> '$.config_groups.group_0.weights.group_size'
-            ) AS BIGINT
-        ) AS group_size
+        lower(fields['expert_dtype'] ->> '$') AS expert_dtype,
+        -- Weights that share a scale.
+        coalesce(
+            nullif(
+                list_product(
+                    TRY_CAST(fields['quantization'] -> 'weight_block_size' AS BIGINT[])
+                ), 0
+            ),
+            greatest(
+                TRY_CAST(
+                    coalesce(
+                        fields['quantization'] ->> 'group_size',
+                        fields['quantization'] ->> '$.config_groups.group_0.weights.group_size'
+                    ) AS BIGINT
+                ), 0
+            )
+        ) AS block_weights
     FROM given
     LEFT JOIN model_types AS defaults ON defaults.model_type = config_model_type(fields)
 )
@@ -101,16 +111,28 @@ SELECT
     types.is_encoder AND is_decoder IS NOT TRUE AS is_encoder,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
-    q.expert_dtype, coalesce(plain.dtype, 'bf16') AS unquantized_dtype, way.gemm_dtype,
-    scale_bytes / coalesce(
-        nullif(list_product(block_sides), 0), CASE WHEN group_size > 0 THEN group_size END,
-        scale_weights
-    ) AS weight_scale_bytes
+    coalesce(experts.dtype, q.expert_dtype) AS expert_dtype,
+    coalesce(plain.dtype, 'bf16') AS unquantized_dtype,
+    way.gemm_dtype, way.kv_cache_dtype,
+    CASE
+        WHEN experts.dtype IS NULL
+            THEN q.scale_bytes / coalesce(nullif(block_weights, 0), q.scale_weights)
+        ELSE blocks.scale_bytes / blocks.scale_weights
+    END AS weight_scale_bytes,
+    CASE
+        WHEN experts.dtype IS NOT NULL
+            THEN q.scale_bytes / coalesce(nullif(block_weights, 0), q.scale_weights)
+    END AS linear_scale_bytes
 FROM typed AS t
 LEFT JOIN model_types AS types ON types.model_type = t.model_type
 LEFT JOIN _config_quantizations AS way ON way.model = t.model
 LEFT JOIN quantizations AS q ON q.method = way.quantized
-LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
+LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype
+-- DeepSeek-V4: beside linear layers in FP8, experts may have a narrower type, in MX blocks. Copies
+-- of it that are quantised in another way keep the entry.
+LEFT JOIN _dtype_words AS experts
+    ON experts.word = t.expert_dtype AND way.quantized = 'fp8' AND experts.dtype <> q.weight_dtype
+LEFT JOIN quantizations AS blocks ON blocks.method = 'mx' || experts.dtype;
 
 -- One row per known model: from a config.json, which takes precedence, or from the table models;
 -- values that it does not give are filled in.
@@ -167,8 +189,11 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products if activations are quantised too; NULL: by
 --                                      weights and activations
+-- kv_cache_dtype            VARCHAR    type of the KV cache; NULL: that of activations
 -- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
 --                                      bytes
+-- linear_scale_bytes        DOUBLE     scales per weight of weight_dtype, where expert_dtype is
+--                                      another type, bytes; NULL: none
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces
 -- published_active_b        DOUBLE     parameters active per token as published, billions

@@ -54,8 +54,11 @@
 -- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products if activations are quantised too; NULL: by
 --                                      weights and activations
+-- kv_cache_dtype            VARCHAR    type of the KV cache; NULL: that of activations
 -- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
 --                                      bytes
+-- linear_scale_bytes        DOUBLE     scales per weight of weight_dtype, where expert_dtype is
+--                                      another type, bytes; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from

@@ -1,8 +1,8 @@
 -- One row per property in a model's config.json that cannot be read: its value is not one that
 -- config_fields allows, it names a number type or a quantisation method that no table has, or it
--- means layers without operators here; or that is missing although others need it: the number of
--- experts. Layers without operators are only sought where no list gives the layers' types; such
--- lists are checked by _dimension_faults.
+-- means layers, or parts of them, without operators here; or that is missing although others need
+-- it: the number of experts. Such layers, unlike parts, are only sought where no list gives the
+-- layers' types; such lists are checked by _dimension_faults.
 CREATE VIEW _config_faults AS
 WITH given AS (
     SELECT
@@ -55,6 +55,7 @@ wrong AS (
         WHEN 'list of words' THEN TRY_CAST(value AS VARCHAR[]) IS NOT NULL
         WHEN 'object' THEN form = 'OBJECT'
         WHEN 'no such layers' THEN TRUE
+        WHEN 'no such parts' THEN TRUE
         ELSE form = 'VARCHAR'
     END
 )
@@ -79,8 +80,10 @@ SELECT
         name, left(CAST(value AS VARCHAR), 60), replace(field, '_', ' ')
     )
 FROM judged
-ANTI JOIN listed ON listed.model = judged.model
-WHERE kind = 'no such layers' AND NOT within AND TRY_CAST(value AS BOOLEAN) IS NOT FALSE
+LEFT JOIN (SELECT model AS listed_model FROM listed) ON listed_model = model
+WHERE
+    (kind = 'no such layers' AND listed_model IS NULL OR kind = 'no such parts')
+    AND NOT within AND TRY_CAST(value AS BOOLEAN) IS NOT FALSE
 UNION ALL
 SELECT
     c.model, 'model_type',
@@ -96,7 +99,7 @@ SELECT
     printf('%s is "%s": no such type of numbers is in the table dtypes', j.name, left(j.word, 60))
 FROM judged AS j
 LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
-WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
+WHERE j.field IN ('dtype', 'expert_dtype') AND j.form = 'VARCHAR' AND d.word IS NULL
 UNION ALL
 -- Without this, a model whose number of experts has an unknown name would count as dense.
 SELECT
@@ -253,8 +256,11 @@ WHERE num_layers * layer_size > 1e15;
 -- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
 --                                      by weights and activations
+-- kv_cache_dtype            VARCHAR    type of the KV cache; NULL: that of activations
 -- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
 --                                      weight_dtype
+-- linear_scale_bytes        DOUBLE     bytes of scales per weight of weight_dtype, where
+--                                      expert_dtype is another type; NULL: none
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -295,8 +301,8 @@ SELECT
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, max_positions, weight_dtype,
-    expert_dtype, unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b,
-    published_total_b, source, source_revision,
+    expert_dtype, unquantized_dtype, gemm_dtype, kv_cache_dtype, weight_scale_bytes,
+    linear_scale_bytes, published_active_b, published_total_b, source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

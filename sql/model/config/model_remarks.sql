@@ -53,6 +53,20 @@ GROUP BY model
 UNION ALL
 SELECT
     model,
+    concat(
+        'quantization_config: kv_cache_scheme is ', left(CAST(scheme AS VARCHAR), 60),
+        ', of which only 8 bits of type float are known: the KV cache is taken as not quantised'
+    )
+FROM (
+    SELECT model, value -> 'kv_cache_scheme' AS scheme
+    FROM _config_fields
+    WHERE field = 'quantization'
+)
+JOIN architectures USING (model)
+WHERE kv_cache_dtype IS NULL AND json_type(scheme) <> 'NULL'
+UNION ALL
+SELECT
+    model,
     printf(
         'quantization_config: of %d config_groups of different weights the first counts for all',
         len(groups)

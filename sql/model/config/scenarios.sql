@@ -12,7 +12,8 @@
 -- kv_len            BIGINT    tokens of each sequence already in the KV cache
 -- requests          STRUCT[]  groups of equal requests: how many, new tokens and cached tokens of
 --                             each; replaces batch, seq_len and kv_len if not NULL
--- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training all
+-- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training and
+--                             decode one per new token
 -- tp                BIGINT    degree of tensor parallelism in a replica
 -- ep                BIGINT    degree of expert parallelism, over tensor, context and data parallel
 --                             ranks
@@ -30,7 +31,7 @@
 -- execution         VARCHAR   profile of the table execution_profiles
 -- weight_dtype      VARCHAR   type of the linear layers' weights; NULL: as published
 -- activation_dtype  VARCHAR   type of activations; NULL: bf16
--- kv_dtype          VARCHAR   type of the KV cache; NULL: that of activations
+-- kv_dtype          VARCHAR   type of the KV cache; NULL: as published, else that of activations
 -- gemm_dtype        VARCHAR   type the linear layers compute in; NULL: fp8 where weights are fp8,
 --                             else the wider of weights' and activations', narrow weights widened
 -- head_dtype        VARCHAR   type of weights of the output head and the router; NULL: bf16, or

@@ -16,7 +16,7 @@
 -- hbm_gbps       DOUBLE   bandwidth of its memory, GB/s
 -- weight_dtype   VARCHAR  type of weights; NULL: as published
 -- gemm_dtype     VARCHAR  type of products; NULL: by the weights
--- kv_dtype       VARCHAR  type of the cache; NULL: as activations
+-- kv_dtype       VARCHAR  type of the cache; NULL: as published, else as activations
 -- mla_mode       VARCHAR  form of MLA
 CREATE VIEW _serving AS
 SELECT

@@ -2,11 +2,15 @@
 --
 -- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and
 -- context-parallel ranks shard them, and weights, by the ZeRO stage. A stage has as many
--- microbatches in flight as there are stages, and in inference the caches of as many batches.
+-- microbatches in flight as there are stages, and in inference the caches of as many batches;
+-- interleaved stages have 1 + (pp - 1) / (pp x virtual_stages) times as many microbatches
+-- (Korthikanti et al. 2022). The backward pass of one begins with the head, for which all logits
+-- are held in FP32; with recompute each layer then holds what it computes again, of which the
+-- largest attention and the largest MLP count.
 CREATE VIEW _resident_bytes AS
-WITH summed AS (
+WITH parts AS (
     SELECT
-        scenario_no,
+        scenario_no, part,
         sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
             AS parameters,
         sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
@@ -16,8 +20,24 @@ WITH summed AS (
         sum(CASE WHEN weights = 'expert' THEN stage_layers * parameter_bytes ELSE 0 END)
             AS expert_bytes,
         sum(stage_layers * resident_bytes) AS kv_bytes,
-        sum(stage_layers * saved_bytes) AS saved_bytes
+        sum(stage_layers * saved_bytes) AS saved_bytes,
+        sum(stage_layers * transient_bytes) AS transient_bytes,
+        sum(transient_bytes) FILTER (stage_layers > 0) AS layer_bytes
     FROM _operator_rows
+    GROUP BY scenario_no, part
+),
+summed AS (
+    SELECT
+        scenario_no, sum(parameters) AS parameters, sum(expert_parameters) AS expert_parameters,
+        sum(other_bytes) AS other_bytes, sum(expert_bytes) AS expert_bytes,
+        sum(kv_bytes) AS kv_bytes, sum(saved_bytes) AS saved_bytes,
+        greatest(
+            sum(transient_bytes) FILTER (part IN ('ends', 'mtp')),
+            max(layer_bytes) FILTER (part = 'layer')
+            + max(layer_bytes) FILTER (part IN ('dense', 'moe'))
+            + max(layer_bytes) FILTER (part NOT IN ('layer', 'dense', 'moe', 'ends', 'mtp'))
+        ) AS transient_bytes
+    FROM parts
     GROUP BY scenario_no
 ),
 held AS (
@@ -28,7 +48,11 @@ held AS (
         parameters + expert_parameters AS held_parameters,
         -- The part left on a rank if ranks that hold the same ones shard them.
         parameters / replicas + expert_parameters / expert_replicas AS shared_parameters,
-        saved_bytes * least(q.pp, q.microbatches) AS kept_bytes, h.hbm_gb * 1e9 AS budget_bytes
+        saved_bytes * least(
+            q.pp + CASE WHEN virtual_stages > 1 THEN (q.pp - 1) / virtual_stages ELSE 0 END,
+            q.microbatches
+        ) + transient_bytes AS kept_bytes,
+        h.hbm_gb * 1e9 AS budget_bytes
     FROM summed AS s
     JOIN _priced_scenarios AS q USING (scenario_no)
     LEFT JOIN hardware AS h ON h.hardware = q.hardware
@@ -83,7 +107,8 @@ FROM held;
 -- kv_bytes            DOUBLE   KV cache of all batches after the pass; 0 in training
 -- gradient_bytes      DOUBLE   gradients; only in training, like the next two
 -- optimizer_bytes     DOUBLE   moments and master weights
--- activation_bytes    DOUBLE   activations saved for the backward pass
+-- activation_bytes    DOUBLE   activations saved for the backward pass, with logits in FP32 or, if
+--                              it is more, what recompute computes again of a layer
 -- total_bytes         DOUBLE   the sum of all
 -- sequence_bytes      DOUBLE   bytes that one more sequence in each batch adds
 -- budget_bytes        DOUBLE   memory of the chip; NULL if it is unknown, as the next two then

@@ -53,9 +53,12 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
 -- vector_flop        BIGINT   FLOP outside the matrix units of a replica
 -- vector_flop_rank   DOUBLE   the same of one rank
 -- weights            VARCHAR  class of its weights
--- parameters_rank    DOUBLE   weights that a rank holds
+-- parameters_rank    DOUBLE   weights that a rank holds; 0 for the head of multi-token prediction,
+--                             which is the model's
 -- parameter_bytes    DOUBLE   the same, bytes
 -- saved_bytes        DOUBLE   activations that a rank keeps for the backward pass
+-- transient_bytes    DOUBLE   those that it holds only while the backward pass is there: logits in
+--                             FP32, and with recompute what is computed again
 -- resident_bytes     DOUBLE   KV cache that a rank holds after the pass
 -- weight_bytes       DOUBLE   weights that a rank reads, and gradients
 -- activation_bytes   DOUBLE   activations that a rank reads and writes
@@ -122,7 +125,7 @@ worked AS (
                 )
             WHEN 'indexed' THEN cached_tokens // greatest(compress_ratio, 1)
             WHEN 'new' THEN tokens / cp
-            WHEN 'index_new' THEN tokens / cp
+            WHEN 'index_new' THEN tokens / cp / greatest(compress_ratio, 1)
         END AS kv_row_count,
         tokens / cp AS rank_tokens,
         -- The last tokens, whose logits inference needs, are on one rank; and each rank expands all
@@ -245,7 +248,9 @@ weighed AS (
         CASE net
             WHEN 'all_reduce' THEN 2.0 * rank_tokens * activation_size * (tp - 1) / tp
             WHEN 'dispatch' THEN rank_tokens * top_k * dispatch_size / tp * (ep - 1) / ep
-            WHEN 'combine' THEN rank_tokens * top_k * activation_size / tp * (ep - 1) / ep
+            -- The busiest rank sends back what all others sent to its experts.
+            WHEN 'combine'
+                THEN rank_tokens * top_k * activation_size * expert_imbalance / tp * (ep - 1) / ep
             WHEN 'ring'
                 THEN _resident_keys(
                     attention_kind, batch, seq_len, kv_len, requests, sliding_window,
@@ -294,7 +299,10 @@ limited AS (
                 )
             WHEN saturation_rows IS NOT NULL THEN least(1, m_eff / saturation_rows)
             ELSE 1.0
-        END AS tensor_efficiency
+        END AS tensor_efficiency,
+        CASE WHEN part = 'mtp' AND weights = 'head' THEN 0.0 ELSE parameters_rank END
+            AS held_parameters,
+        rank_rows * saves * rank_reads * activation_size AS needed_bytes
     FROM weighed
 )
 SELECT
@@ -305,14 +313,13 @@ SELECT
     CASE WHEN split_side = 'k' THEN CAST(k / side_factor AS BIGINT) ELSE k END AS k_rank,
     row_reads, row_writes, flop, flop_rank, tensor_flop,
     tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
-    vector_flop, vector_flop_rank, weights, parameters_rank,
-    parameters_rank * weight_size AS parameter_bytes,
-    CASE
-        WHEN trains AND (NOT recompute OR op = 'input_norm')
-            THEN rank_rows * saves * row_reads * activation_size
-                / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
-        ELSE 0.0
-    END AS saved_bytes,
+    vector_flop, vector_flop_rank, weights, held_parameters AS parameters_rank,
+    held_parameters * weight_size AS parameter_bytes,
+    CASE WHEN trains AND (NOT recompute OR op = 'input_norm') THEN needed_bytes ELSE 0.0 END
+        AS saved_bytes,
+    CASE WHEN trains AND recompute AND op <> 'input_norm' THEN needed_bytes ELSE 0.0 END
+    + CASE WHEN trains AND category = 'head' THEN 4.0 * rank_rows * n / side_factor ELSE 0.0 END
+        AS transient_bytes,
     CASE
         WHEN trains OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
         ELSE _resident_keys(

@@ -7,14 +7,15 @@ WITH typed AS (
         s.* EXCLUDE (top_k), s.top_k AS said_top_k, m.num_kv_heads,
         m.num_experts,
         least(coalesce(s.top_k, m.top_k), m.num_experts) AS top_k,
-        m.expert_groups, m.top_groups,
+        m.expert_groups, m.top_groups, m.kv_cache_dtype,
         coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
         coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
         coalesce(s.weight_dtype, m.unquantized_dtype, 'bf16') AS plain_dtype,
         coalesce(s.activation_dtype, 'bf16') AS activations,
         CASE WHEN s.weight_dtype IS NULL THEN m.gemm_dtype END AS published_gemm_dtype,
         -- Types other than the published ones have no scales.
-        CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes
+        CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes,
+        CASE WHEN s.weight_dtype IS NULL THEN m.linear_scale_bytes ELSE 0 END AS linear_scale_bytes
     FROM _scenario_rows AS s
     JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
 )
@@ -40,7 +41,8 @@ SELECT
     END AS request_count,
     CASE
         WHEN logit_rows IS NOT NULL THEN logit_rows
-        WHEN phase = 'training' THEN tokens
+        -- Decode of several tokens verifies drafted ones.
+        WHEN phase IN ('training', 'decode') THEN tokens
         ELSE request_count
     END AS logit_rows,
     given_pairs,
@@ -52,7 +54,7 @@ SELECT
     tp, ep, dp, pp, cp, coalesce(head_tp, tp) AS head_tp, microbatches, virtual_stages, zero_stage,
     recompute, hardware, execution,
     linear_dtype AS weight_dtype, expert_dtype, plain_dtype, activations AS activation_dtype,
-    coalesce(kv_dtype, activations) AS kv_dtype,
+    coalesce(kv_dtype, kv_cache_dtype, activations) AS kv_dtype,
     -- Activations are converted to FP8 for weights in FP8. Other narrow weights are widened to the
     -- activations' type, and narrow activations to the weights'.
     CASE
@@ -69,8 +71,8 @@ SELECT
     END AS plain_gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
-    scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
-    expert_imbalance
+    scale_bytes, linear_scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups,
+    mtp_layers, expert_imbalance
 FROM typed
 CROSS JOIN (
     SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of FROM element_sizes
@@ -146,7 +148,8 @@ CROSS JOIN (
 -- peer_links        BIGINT    links of a chip, each to one other; NULL: a switch joins them
 -- link_us           DOUBLE    time of a hop over the links, µs
 -- scaleout_us       DOUBLE    time of a hop over the network, µs
--- copied_share      DOUBLE    copies of a token that leave a domain, over its experts
+-- copied_share      DOUBLE    copies of a token, one for each domain it goes to at most, over its
+--                             experts
 -- saturation_rows   DOUBLE    rows from which a product runs at full speed; NULL: one is enough
 -- tile_rows         DOUBLE    rows of a tile; NULL: products are not cut
 -- tile_columns      DOUBLE    columns of a tile
@@ -175,7 +178,9 @@ SELECT
     num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
     q.hardware,
     bytes_of[q.weight_dtype]
-    + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
+    + coalesce(
+        CASE WHEN weight_dtype = expert_dtype THEN scale_bytes ELSE linear_scale_bytes END, 0
+    ) AS linear_size,
     bytes_of[q.expert_dtype] + coalesce(scale_bytes, 0) AS expert_size,
     bytes_of[q.plain_dtype] AS plain_size, bytes_of[q.head_dtype] AS head_size,
     bytes_of[q.activation_dtype] AS activation_size, bytes_of[q.kv_dtype] AS kv_size,
@@ -201,15 +206,15 @@ SELECT
     coalesce(t.scaleout_gbps, h.link_gbps) AS scaleout_gbps, t.domain_size,
     CASE WHEN t.is_mesh THEN t.domain_size - 1 END AS peer_links,
     coalesce(t.link_latency_us, 0) AS link_us, coalesce(t.latency_us, 0) AS scaleout_us,
-    CASE
-        -- One copy per domain with one of the token's groups of experts, not one per expert: a
-        -- group is in one domain, or in several if there are more domains than groups.
-        WHEN expert_groups > 1 AND top_groups >= 1
-            THEN least(
-                1, top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k
-            )
-        ELSE 1.0
-    END AS copied_share,
+    -- One copy per domain with some of the token's experts, not one per expert.
+    least(
+        1.0, greatest(ceil(ep / t.domain_size), 1) / top_k,
+        -- A group of experts is in one domain, or in several if there are more domains than groups.
+        CASE
+            WHEN expert_groups > 1 AND top_groups >= 1
+                THEN top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k
+        END
+    ) AS copied_share,
     CASE WHEN tensor_core_model THEN saturation_rows END AS saturation_rows, tile_rows,
     tile_columns, num_sms,
     CASE WHEN tensor_core_model THEN attention_tensor_share ELSE 1.0 END AS core_share,

@@ -15,7 +15,7 @@
 -- pp                 BIGINT     pipeline stages
 -- weight_dtype       VARCHAR    type of weights; NULL: as published
 -- activation_dtype   VARCHAR    type of activations; NULL: open
--- kv_dtype           VARCHAR    type of the KV cache; NULL: as activations
+-- kv_dtype           VARCHAR    type of the KV cache; NULL: as published, else as activations
 -- batches            BIGINT[]   batches of the sweep of decode
 -- frontier_batches   BIGINT[]   batches tried for the smallest one that is compute-bound
 -- open_type          VARCHAR    type of weights and activations that are not given; NULL: weights

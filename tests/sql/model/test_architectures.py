@@ -239,6 +239,14 @@ FULL, WINDOW = "full_attention", "sliding_attention"
         # Llama 3.2 Vision: these layers attend to the image's tokens and not to the text's.
         ({"text_config": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]}},
          r"cross_attention_layers is \[1,3\]: cross attention layers have no operators here"),
+        # Gemma 4, whose list of layers does not tell that those with full attention have other heads.
+        ({"text_config": {"layer_types": [WINDOW] * 3 + [FULL], "global_head_dim": 32}},
+         "global_head_dim is 32: layer dependent heads have no operators here"),
+        ({"num_global_key_value_heads": 1}, "num_global_key_value_heads is 1: layer dependent heads"),
+        ({"attention_k_eq_v": True}, "attention_k_eq_v is true: keys used as values have no operators"),
+        ({"hidden_size_per_layer_input": 8}, "hidden_size_per_layer_input is 8: per layer embeddings"),
+        ({"layer_types": [FULL] * 4, "num_kv_shared_layers": 2}, "num_kv_shared_layers is 2: shared kv layers"),
+        ({"use_double_wide_mlp": True}, "use_double_wide_mlp is true: double wide mlps"),
         ({"add_cross_attention": True}, "add_cross_attention is true: cross attention layers"),
         # Without a key, the type does, as its class has such layers by default.
         ({"model_type": "qwen3_next"}, "model_type qwen3_next: linear_attention has no operators here"),
@@ -264,6 +272,8 @@ def test_layers_without_operators_are_refused_and_never_costed_as_attention(know
         {"model_type": "minimax_m2", "attn_type_list": [1, 1, 1, 1]},
         {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False,
          "cross_attention_layers": [], "add_cross_attention": False},
+        {"layer_types": [WINDOW, FULL] * 2, "sliding_window": 16, "num_global_key_value_heads": None,
+         "attention_k_eq_v": False, "hidden_size_per_layer_input": 0, "num_kv_shared_layers": 0},
         # DeepSeek-V4: the ratios say what the layers are.
         {"compress_ratios": [0, 0, 4, 128], "num_key_value_heads": 1, "sliding_window": 16, "qk_rope_head_dim": 8,
          "layer_types": [WINDOW, WINDOW, "compressed_sparse_attention", "heavily_compressed_attention"]},

@@ -62,6 +62,18 @@ class TestExperts:
         assert sent == 94 * 2040 * 8 * 4096 * (2 + 2) * 63 / 64
         assert time == pytest.approx(sent * 56 / 63 / 50e9 * 1e3 + 94 * 2 * 5e-3)
 
+    @pytest.mark.parametrize(("model", "layers"), [("deepseek-v3", 58), ("qwen3-235b-a22b", 94)])
+    def test_of_two_nodes_the_other_gets_one_copy(self, ask, model, layers):
+        """16 ranks: a token has experts in both nodes, with groups or without, so that one copy leaves its own."""
+        sent, time = ask("net_bytes, net_ms", model=model, ep=16, dp=16, **self.work)
+        one = sent / (8 * 15 / 16)
+        assert time == pytest.approx(one / 50e9 * 1e3 + layers * 2 * 5e-3)
+
+    def test_the_busiest_rank_sends_back_more(self, ask):
+        work = {"model": "qwen3-235b-a22b", "ep": 8, "dp": 8, **self.work}
+        (even,), (uneven,) = (ask("net_bytes", **work, expert_imbalance=factor) for factor in (1, 1.5))
+        assert (even, uneven) == (94 * 2040 * 8 * 4096 * (2 + 2) * 7 / 8, 94 * 2040 * 8 * 4096 * (2 + 3) * 7 / 8)
+
     def test_the_reference_s_dispatch_beyond_the_node(self, ask):
         """Section 9's W33: one byte there and back at 50 GB/s takes 237 ms, before groups; V3's take half of it."""
         work = {**self.work, "activation_dtype": "fp8", "ep": 64, "dp": 64}
@@ -293,6 +305,17 @@ class TestScales:
         work = {"model": "gpt-oss-20b", "phase": "decode", "kv_len": 9}
         experts, _ = ask(self.columns, "memory_per_gpu", **work)
         assert experts == 24 * 32 * 3 * 2880 * 2880 * (1 / 2 + 1 / 32)
+
+    def test_experts_in_fp4_have_blocks_of_32_and_linear_layers_those_of_fp8(self, ask):
+        """DeepSeek-V4-Flash: 43 layers of 256 experts of 3 x 4096 x 2048. Its base model is in FP8 throughout."""
+        work = {"phase": "decode", "kv_len": 9}
+        (experts, others), (base_experts, base_others) = (
+            ask(self.columns, "memory_per_gpu", model=model, **work)
+            for model in ("deepseek-v4-flash", "deepseek-v4-flash-base")
+        )
+        routed = 43 * 256 * 3 * 4096 * 2048
+        assert (experts, base_experts) == (routed * (1 / 2 + 1 / 32), routed * (1 + 4 / 128**2))
+        assert others == base_others
 
     @pytest.mark.parametrize(
         ("said", "scales"),

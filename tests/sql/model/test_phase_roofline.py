@@ -172,6 +172,11 @@ def test_a_pipeline_stage_has_its_layers(phase):
     assert sent == 4096 * 2
 
 
+def test_every_token_that_decode_verifies_has_logits(phase):
+    head = "(SELECT flop FROM operators WHERE scenario = 'asked' AND op = 'lm_head')"
+    assert phase(head, model="qwen3-8b", batch=8, seq_len=4, kv_len=100) == (2 * 32 * 151_936 * 4096,)
+
+
 def test_memory_of_one_chip(phase):
     """Qwen3-8B in BF16, by hand: 8,190,735,360 parameters with the norms of layers and head, without those of q, k."""
     weights, kv, fits, most = phase(
@@ -210,6 +215,19 @@ def test_a_window_holds_its_keys_alone(phase):
     assert kv == (12 * 1000 + 12 * 128) * 2 * 8 * 64 * 2
 
 
+def test_an_indexer_of_compressed_keys_holds_one_for_each_ratio_of_tokens(phase):
+    """DeepSeek-V4-Flash, 128 x 1024 tokens: latents of 512 in BF16, index keys of 128 in FP8.
+
+    All 43 layers hold a window of 128, 21 one latent and one index key for 4 tokens, 20 one latent for 128.
+    """
+    work = {"model": "deepseek-v4-flash", "kv_len": 131_071}
+    [kv] = phase("kv_bytes", "memory_per_gpu", **work)
+    latents = 43 * 128 + 21 * 131_072 // 4 + 20 * 131_072 // 128
+    assert kv == latents * 512 * 2 + 21 * 131_072 // 4 * 128
+    stored = "(SELECT kv_bytes FROM operators WHERE scenario = 'asked' AND op = 'idx_store')"
+    assert phase(stored, **work) == (128 / 4,)
+
+
 def test_training_keeps_activations_and_state(phase):
     columns = "gradient_bytes, optimizer_bytes, activation_bytes, kv_bytes"
     work = {"model": "qwen3-8b", "phase": "training", "seq_len": 128}
@@ -219,6 +237,47 @@ def test_training_keeps_activations_and_state(phase):
     # One layer keeps, by hand and in elements of a token: two inputs of norms and two of products of 4096, queries,
     # keys, values, the attention's result, and the MLP's three widths.
     layer = 4 * 4096 + (32 + 8) * 128 + 8 * 128 + 32 * 128 + 3 * 12288
-    assert kept == 128 * 2 * (36 * layer + 2 * 4096)
+    logits = 128 * 4 * 151_936
+    assert kept == 128 * 2 * (36 * layer + 2 * 4096) + logits
+    # Inputs of layers, and at the head its two inputs and the logits, which are more than the rest of a layer.
     [again] = phase("activation_bytes", "memory_per_gpu", **work, recompute=True)
-    assert again == 128 * 2 * 36 * 4096
+    assert again == 128 * 2 * (36 * 4096 + 2 * 4096) + logits
+    [shared] = phase("activation_bytes", "memory_per_gpu", **work, recompute=True, tp=8)
+    assert shared == 128 * 2 * (36 * 4096 + 2 * 4096) + logits / 8
+
+
+def test_a_layer_that_is_computed_again_is_held_once(phase):
+    """Mixtral: for two experts of a token a layer holds more than 32,000 logits and the two inputs of the head."""
+    work = {"model": "mixtral-8x7b", "phase": "training", "seq_len": 128, "recompute": True}
+    [kept] = phase("activation_bytes", "memory_per_gpu", **work)
+    # The second norm's input, that of the queries, queries and keys, values, the attention's result, and of two experts
+    # the input, both halves and the product.
+    layer = 2 * 4096 + (32 + 8) * 128 + 8 * 128 + 32 * 128 + 2 * (4096 + 3 * 14_336)
+    assert 2 * layer > 4 * 32_000 + 2 * 2 * 4096
+    assert kept == 128 * 2 * (32 * 4096 + layer)
+
+
+@pytest.mark.parametrize(
+    ("microbatches", "virtual_stages", "in_flight"), [(8, 1, 4), (2, 1, 2), (8, 2, 4 + 3 / 2), (8, 3, 5), (4, 3, 4)]
+)
+def test_interleaved_stages_keep_more_microbatches(phase, microbatches, virtual_stages, in_flight):
+    """Times 1 + (p - 1) / (p v), as Megatron; the last stage has 9 of 36 layers, and the logits of one alone."""
+    work = {"model": "qwen3-8b", "phase": "training", "seq_len": 128, "pp": 4, "recompute": True}
+    stages = {"microbatches": microbatches, "virtual_stages": virtual_stages}
+    [kept] = phase("activation_bytes", "memory_per_gpu", **work, **stages)
+    assert kept == 128 * 2 * (in_flight * 9 * 4096 + 2 * 4096) + 128 * 4 * 151_936
+
+
+def test_the_head_of_multi_token_prediction_is_the_model_s(phase):
+    """DeepSeek-V3 with a layer more: its weights beside the experts, eh_proj and norms, and no second head."""
+    columns = "other_weight_bytes, optimizer_bytes + gradient_bytes"
+    work = {"model": "deepseek-v3", "phase": "training", "seq_len": 8, "weight_dtype": "fp8", "dp": 256, "ep": 256}
+    bytes_, state = phase(columns, "memory_per_gpu", **work)
+    more_bytes, more_state = phase(columns, "memory_per_gpu", **work, mtp_layers=1)
+    attention = 7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
+    expert, router, joined = 3 * 7168 * 2048, 7168 * 256, 2 * 7168 * 7168
+    norms = 2 * 7168 + 1536 + 512
+    assert more_bytes - bytes_ == attention + expert + joined + 2 * (router + norms)
+    assert more_state - state == 16 * (attention + 2 * expert + joined + router + norms)
+    read = "(SELECT sum(weight_bytes * layers) FROM operators WHERE scenario = 'asked' AND op = 'lm_head')"
+    assert phase(read, **work | {"phase": "decode"}, mtp_layers=1)[0] == 2 * 2 * 129_280 * 7168

@@ -84,6 +84,29 @@ def test_only_routed_experts_are_quantised_however_the_file_says_so(lake, ask, q
     assert lake.rows("SELECT remark FROM model_remarks") == []
 
 
+BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+
+
+@pytest.mark.parametrize(
+    ("said", "weight", "expert"),
+    [
+        ({"quantization_config": BLOCKS}, 1 + 4 / 128**2, 1 + 4 / 128**2),
+        # As DeepSeek-V4: half a byte, and a byte of scale for 32.
+        ({"quantization_config": BLOCKS, "expert_dtype": "fp4"}, 1 + 4 / 128**2, 1 / 2 + 1 / 32),
+        ({"quantization_config": BLOCKS, "expert_dtype": "fp8"}, 1 + 4 / 128**2, 1 + 4 / 128**2),
+        # Copies in BF16 or INT4 whose file still has the entry.
+        ({"expert_dtype": "fp4"}, 2, 2),
+        ({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 40}, "expert_dtype": "fp8"},
+         0.5625, 0.5625),
+    ],
+)  # fmt: skip
+def test_experts_beside_fp8_layers_may_have_a_type_of_their_own(lake, ask, said, weight, expert):
+    [(weights,)] = ask(EXPERTS | said, "sum(layers * weight_bytes) FILTER (category <> 'moe')")
+    assert weights == pytest.approx(weight * (ATTENTION + MLP + SHARED))
+    [(experts,)] = lake.rows("SELECT expert_bytes FROM memory_per_gpu WHERE scenario = 'asked'")
+    assert experts == pytest.approx(expert * ROUTED)
+
+
 def test_what_cannot_be_counted_is_said(lake, ask):
     groups = {"group_0": {"targets": ["re:.*mlp.*"], "weights": INT4},
               "group_1": {"targets": ["re:.*self_attn.*"], "weights": {"num_bits": 8, "type": "float"}}}  # fmt: skip
@@ -124,6 +147,28 @@ def tensors(weights, inputs):
 def test_products_are_in_the_type_of_activations_where_the_file_quantises_these(lake, ask, quantization, dtype, tflops):
     found = ask(DENSE | {"quantization_config": quantization}, "DISTINCT dtype, peak_tflops", "b200", seq_len=64)
     assert found == [(dtype, tflops)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size", "remarks"),
+    [
+        ({"num_bits": 8, "type": "float", "dynamic": False}, 1, 0),
+        ({"num_bits": 4, "type": "float"}, 2, 1),
+        ({"num_bits": 8, "type": "int"}, 2, 1),
+        (None, 2, 0),
+    ],
+)
+def test_a_file_may_quantise_the_cache(lake, ask, scheme, size, remarks):
+    """4 layers, keys and values of 2 heads of 16, 100 tokens."""
+    quantization = {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": scheme}
+    ask(DENSE | {"quantization_config": quantization}, "*", kv_len=99)
+    cache = "SELECT kv_bytes FROM memory_per_gpu WHERE scenario = 'asked'"
+    assert lake.rows(cache) == [(4 * 2 * 2 * 16 * 100 * size,)]
+    found = lake.rows("SELECT remark FROM model_remarks WHERE contains(remark, 'kv_cache_scheme')")
+    assert len(found) == remarks
+    # As asked for, whatever the file says.
+    ask(DENSE | {"quantization_config": quantization}, "*", kv_len=99, kv_dtype="bf16")
+    assert lake.rows(cache) == [(4 * 2 * 2 * 16 * 100 * 2,)]
 
 
 def test_a_chip_without_the_type_computes_in_that_of_activations(ask):

@@ -16,7 +16,7 @@
 -- execution         VARCHAR  execution profile
 -- weight_dtype      VARCHAR  type of weights; NULL: as published
 -- activation_dtype  VARCHAR  type of activations; NULL: open
--- kv_dtype          VARCHAR  type of the KV cache; NULL: as activations
+-- kv_dtype          VARCHAR  type of the KV cache; NULL: as published, else as activations
 -- head_dtype        VARCHAR  type of the output head and the router; NULL: by the rest
 -- top_k             BIGINT   experts per token; NULL: as published
 -- hidden_scale      DOUBLE   times the hidden width

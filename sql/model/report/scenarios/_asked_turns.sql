@@ -16,7 +16,7 @@
 -- execution         VARCHAR  execution profile
 -- weight_dtype      VARCHAR  type of weights; NULL: as published
 -- activation_dtype  VARCHAR  type of activations; NULL: open
--- kv_dtype          VARCHAR  type of the KV cache; NULL: as activations
+-- kv_dtype          VARCHAR  type of the KV cache; NULL: as published, else as activations
 -- head_dtype        VARCHAR  type of the output head and the router; NULL: by the rest
 -- top_k             BIGINT   experts per token; NULL: as published
 -- hidden_scale      DOUBLE   times the hidden width
@@ -26,6 +26,7 @@ WITH anchors AS (
     SELECT
         s.*, num_experts, a.top_k AS model_top_k, kv_lora_rank, tp_shares_experts,
         coalesce(s.activation_dtype, w.open_type, 'bf16') AS activations,
+        CASE WHEN w.open_type IS NULL THEN a.kv_cache_dtype END AS published_kv_dtype,
         coalesce(s.weight_dtype, w.open_type, a.weight_dtype) AS weights
     FROM _asked_anchor AS s
     JOIN _report_workload AS w ON w.main = s.execution
@@ -54,7 +55,8 @@ SELECT
     coalesce(r.weight_dtype, s.weight_dtype) AS weight_dtype,
     coalesce(r.activation_dtype, s.activation_dtype) AS activation_dtype,
     CASE
-        WHEN r.activation_dtype IS NOT NULL THEN coalesce(s.kv_dtype, activations)
+        WHEN r.activation_dtype IS NOT NULL
+            THEN coalesce(s.kv_dtype, published_kv_dtype, activations)
         ELSE coalesce(r.kv_dtype, s.kv_dtype)
     END AS kv_dtype,
     head_dtype,
@@ -75,5 +77,6 @@ WHERE
     AND coalesce(r.activation_dtype <> activations, TRUE)
     AND (
         r.kv_dtype IS NULL
-        OR phase = 'decode' AND r.kv_dtype <> coalesce(s.kv_dtype, activations)
+        OR phase = 'decode'
+            AND r.kv_dtype <> coalesce(s.kv_dtype, published_kv_dtype, activations)
     );
