@@ -74,9 +74,10 @@ fitting AS (
     LEFT JOIN counted_operators AS leaves
         ON leaves.trace_id = known.op_trace_id AND leaves.op_id = known.op_id
 ),
+-- Windows over the few columns that they need: each column costs as much as the window itself.
 working AS (
     SELECT
-        * EXCLUDE (is_windowed, has_fp8_cache),
+        trace_id, device, kernel_id, group_key, start_ns, dur_ns, fp32_dtype, is_combine,
         role = 'operator' AND (
             coalesce(fits, FALSE)
             OR NOT coalesce(bool_or(fits AND NOT is_combine) OVER one_call, FALSE)
@@ -86,37 +87,44 @@ working AS (
     FROM fitting
     WHERE op_id IS NOT NULL
     WINDOW one_call AS (PARTITION BY trace_id, device, group_key)
+),
+grouped AS (
+    SELECT
+        trace_id, kernel_id, is_worker, is_windowed, has_fp8_cache,
+        first_value(kernel_id) OVER in_order AS group_id,
+        row_number() OVER in_order AS worker_place,
+        count(CASE WHEN is_worker THEN 1 END) OVER one_call AS workers,
+        CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_call AS DOUBLE) AS group_ns,
+        -- A kernel that sums up belongs to the product that it finishes.
+        CASE
+            WHEN is_combine
+                THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
+        END AS product_dtype
+    FROM working
+    WINDOW
+        in_order AS (
+            PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
+        ),
+        -- In the same order, so that rows are sorted once.
+        one_call AS (
+            PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
 )
 SELECT
-    trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
-    pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
-    group_key,
-    first_value(kernel_id) OVER in_order AS group_id, is_worker, is_combine,
-    count(CASE WHEN is_worker THEN 1 END) OVER one_call AS workers,
-    row_number() OVER in_order AS worker_place,
-    CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_call AS DOUBLE) AS group_ns,
-    name_dtype, fp32_dtype,
-    -- A kernel that sums up belongs to the product that it finishes.
-    CASE
-        WHEN is_combine
-            THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
-    END AS product_dtype,
-    is_windowed, has_fp8_cache
-FROM working
-WINDOW
-    one_call AS (PARTITION BY trace_id, device, group_key),
-    in_order AS (
-        PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
-    )
-UNION ALL
--- A kernel without an operator does not share its work.
-SELECT
-    trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
-    pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
-    group_key, kernel_id, fits, is_combine, CAST(fits AS BIGINT), 1,
-    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed, has_fp8_cache
-FROM fitting
-WHERE op_id IS NULL;
+    f.trace_id, f.rank, f.device, f.kernel_id, f.display_name, f.category, f.kind, f.start_ns,
+    f.end_ns, f.dur_ns, f.pass_id, f.layer_id, f.role, f.category_op, f.map_rule, f.op,
+    f.op_trace_id, f.op_id, f.work_id, f.families, f.group_key, f.is_combine, f.name_dtype,
+    f.fp32_dtype, g.product_dtype,
+    -- A kernel without an operator does not share its work.
+    coalesce(g.group_id, f.kernel_id) AS group_id, coalesce(g.is_worker, f.fits) AS is_worker,
+    coalesce(g.workers, CAST(f.fits AS BIGINT)) AS workers,
+    coalesce(g.worker_place, 1) AS worker_place,
+    coalesce(g.group_ns, if(f.fits, CAST(f.dur_ns AS DOUBLE), 0)) AS group_ns,
+    coalesce(g.is_windowed, f.is_windowed) AS is_windowed,
+    coalesce(g.has_fp8_cache, f.has_fp8_cache) AS has_fp8_cache
+FROM fitting AS f
+LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 
 -- One row per device operation: what it must compute and move, by shapes and annotations.
 --
