@@ -4,6 +4,8 @@ Kernels follow one another; those of a layer are written down by kind. A pass be
 ends with the final norm, the head and an arg-max, and is run four times.
 """
 
+import json
+
 import pytest
 
 from ...kernel_traces import Trace
@@ -62,24 +64,24 @@ MODELS = {
 }
 
 
+def four_passes(layers, path, norm=NORM, now=0.0):
+    """Write a trace of four passes of these layers, the last norm another kernel if given; return its path."""
+    trace = Trace()
+    for _ in range(4):
+        for name in (LOOKUP, *(name for layer in layers for name in layer), norm, "nvjet_head", ARG_MAX):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    return trace.write(path)
+
+
 @pytest.mark.parametrize("reduced", [False, True], ids=["alone", "tensor parallel"])
 @pytest.mark.parametrize("model", MODELS)
 @in_one_lake
 def test_each_layer_has_its_own_kernels(tmp_path, model, reduced):
-    trace, now = Trace(), 0.0
-
-    def run(*names):
-        nonlocal now
-        for name in names:
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-
     end = [ALL_REDUCE] if reduced else []
     layers = [[NORM, *mixer, *end, NORM, *feed_forward, *end] for mixer, feed_forward in MODELS[model]]
-    for _ in range(4):
-        run(LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX)
-        now += 80
-    lake = yield trace.write(tmp_path / f"trace.{reduced}.json")
+    lake = yield four_passes(layers, tmp_path / f"trace.{reduced}.json")
     assert lake.rows("SELECT pass_id, complete FROM passes ORDER BY pass_id") == [(nth, True) for nth in range(4)]
     found = lake.rows("""
         SELECT layer_id, list(kernels.name ORDER BY kernels.start_ns)
@@ -87,6 +89,42 @@ def test_each_layer_has_its_own_kernels(tmp_path, model, reduced):
         WHERE pass_id = 2 GROUP BY layer_id ORDER BY layer_id
     """)
     assert [names for _, names in found] == layers
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "types"),
+    [
+        # Llama 4: of the layers with experts every second one rotates nothing.
+        (
+            "no rotation in every fourth",
+            {"interleave_moe_layer_step": 2, "num_local_experts": 16},
+            [("DENSE", None, 6), ("MOE", "B", 3), ("MOE", "C", 3)],
+        ),
+        (
+            "experts in every other, last",
+            {"interleave_moe_layer_step": 2, "num_local_experts": 16},
+            [("DENSE", None, 6), ("MOE", None, 6)],
+        ),
+        # Where the config gives the attention, it says all.
+        (
+            "attention among linear attention",
+            {"full_attention_interval": 4, "first_k_dense_replace": 0, "num_experts": 8},
+            [("LINEAR_ATTN", None, 9), ("FULL_ATTN", None, 3)],
+        ),
+        (
+            "attention among linear attention",
+            {"first_k_dense_replace": 0, "num_experts": 8},
+            [("MOE", "A", 9), ("MOE", "B", 3)],
+        ),
+    ],
+)
+@in_one_lake
+def test_a_config_that_tells_only_where_experts_are_hides_no_kind_of_attention(tmp_path, model, config, types):
+    layers = [[NORM, *mixer, NORM, *feed_forward] for mixer, feed_forward in MODELS[model]]
+    path = four_passes(layers, tmp_path / f"{model} {len(config)}.json", now=10.0 * len(config))
+    lake = yield Files(path, config=json.dumps({"num_hidden_layers": len(layers), **config}))
+    query = "SELECT layer_type, layer_kind, layers FROM layer_types WHERE pass_id = 1 ORDER BY layer_ids"
+    assert lake.rows(query) == types
 
 
 ARGUMENTS = "(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int)"
@@ -98,15 +136,9 @@ ADD_NORM = f"void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>{ARG
 @in_one_lake
 def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
     # Norms of queries and keys are the kernel that opens layer 0, and no half.
-    trace, now = Trace(), 0.0
     attention = ["nvjet_qkv", *[FIRST_NORM] * inner_norms, "rope_kernel", *CACHED]
     layers = [[FIRST_NORM if nth == 0 else ADD_NORM, *attention, ADD_NORM, *DENSE] for nth in range(8)]
-    for _ in range(4):
-        for name in (LOOKUP, *(name for layer in layers for name in layer), ADD_NORM, "nvjet_head", ARG_MAX):
-            trace.kernel(name, now - 5, now, 3.0)
-            now += 4
-        now += 80
-    lake = yield trace.write(tmp_path / "trace.json")
+    lake = yield four_passes(layers, tmp_path / "trace.json", ADD_NORM)
     assert lake.rows("SELECT DISTINCT half, kernel_count FROM layer_halves ORDER BY half") == [
         ("attn", 6 + inner_norms), ("ffn", 4),
     ]  # fmt: skip
