@@ -48,7 +48,7 @@ COLUMNS = {
         )
         SELECT
             rank, device, series, direction, pass_id, layer_id, compress_ratio,
-            coalesce(layer_type, layer_kind) AS layer_type,
+            nullif(concat_ws(' ', layer_type, layer_kind), '') AS layer_type,
             round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us, 1) AS wall_us,
             round(sum_us, 1) AS sum_us, round(busy_us, 1) AS busy_us,
             {_GROUP_COLUMNS},

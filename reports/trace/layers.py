@@ -27,7 +27,7 @@ class Verdict:
     """What to look at first in a pass.
 
     Attributes:
-        layer_type: the layers' type, or kind-A, kind-B without a config that defines types.
+        layer_type: the layers' type, kind-A, kind-B without a config that defines types, or both.
         layers: number of layers of the type.
         of: number of layers of the pass.
         alike: all layers are of one type.

@@ -4,7 +4,8 @@
 --
 -- Layers with experts are every n-th (moe_layer_step), counted from moe_layer_offset, after
 -- first_dense_layers and without those in dense_layers, which has those after last_moe_layer too.
--- Layers between every n-th (attention_every) have linear attention.
+-- Layers between every n-th (attention_every), or other than full_attention_layers, counted from 1,
+-- have linear attention.
 CREATE MACRO config_layers(fields, use_sliding_window) AS {
     'model_type': config_model_type(fields),
     'num_layers': TRY_CAST(fields['num_layers'] AS BIGINT),
@@ -43,6 +44,20 @@ CREATE MACRO config_layers(fields, use_sliding_window) AS {
         TRY_CAST(fields['full_every'] AS BIGINT), len(fields['full_every'] ->> '$')
     ),
     'attention_every': TRY_CAST(fields['attention_every'] AS BIGINT),
+    'full_attention_layers': coalesce(
+        TRY_CAST(fields['linear_attention'] -> '$.full_attn_layers' AS BIGINT[]),
+        -- Ling: the last layer of a group, and those after the last whole group.
+        CASE
+            WHEN TRY_CAST(fields['layer_group_size'] AS BIGINT) > 1
+                THEN list_filter(
+                    range(1, TRY_CAST(fields['num_layers'] AS BIGINT) + 1),
+                    lambda n: n % TRY_CAST(fields['layer_group_size'] AS BIGINT) = 0
+                        OR n > TRY_CAST(fields['num_layers'] AS BIGINT)
+                        - TRY_CAST(fields['num_layers'] AS BIGINT)
+                        % TRY_CAST(fields['layer_group_size'] AS BIGINT)
+                )
+        END
+    ),
     'layer_types': coalesce(
         TRY_CAST(fields['layer_types'] AS VARCHAR[]),
         -- Qwen2: the window applies from this layer on.

@@ -9,7 +9,7 @@
 -- pass_id     BIGINT   pass, from 0 in time order
 -- layer_id    BIGINT   layer, NULL for a pass and its parts
 -- range       VARCHAR  pass, prologue, between, epilogue, gap or layer
--- layer_type  VARCHAR  type by the model's config, or kind by the kernels; NULL for a pass
+-- layer_type  VARCHAR  type by the model's config, kind by the kernels, or both; NULL for a pass
 -- start_s     DOUBLE   start in s on Perfetto's clock
 -- end_s       DOUBLE   end in s on Perfetto's clock
 -- start_ms    DOUBLE   start in ms on Perfetto's clock
@@ -21,7 +21,7 @@
 CREATE VIEW perfetto_ranges AS
 WITH types AS (
     SELECT
-        trace_id, rank, device, pass_id, coalesce(layer_type, layer_kind) AS layer_type,
+        trace_id, rank, device, pass_id, concat_ws(' ', layer_type, layer_kind) AS layer_type,
         unnest(layer_ids) AS layer_id
     FROM layer_types
 ),

@@ -50,7 +50,20 @@ SELECT
         WHEN config_ratios_fit(compress_ratios, num_layers, mtp_layers)
             THEN compress_ratios[1:num_layers]
     END AS compress_ratios,
-    layer_types, attention_every,
+    coalesce(
+        layer_types,
+        CASE
+            WHEN len(full_attention_layers) > 0
+                THEN list_transform(
+                    range(1, num_layers + 1),
+                    lambda n: CASE
+                        WHEN list_contains(full_attention_layers, n) THEN 'full_attention'
+                        ELSE 'linear_attention'
+                    END
+                )
+        END
+    ) AS layer_types,
+    attention_every,
     CASE
         WHEN sliding_window > 0 THEN coalesce(full_every, default_full_every)
         -- The pattern alone means windows of unknown width.

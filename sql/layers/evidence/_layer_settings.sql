@@ -9,6 +9,7 @@
 -- blocks_per_layer  INTEGER    the user's anchors per layer, NULL if none
 -- compress_ratios   INTEGER[]  ratio per layer, draft layers cut off, NULL if the length is wrong
 -- layer_labels      VARCHAR[]  type per layer, NULL if the config gives none
+-- is_mlp_only       BOOLEAN    the types tell only which layers have experts
 -- num_hash_layers   INTEGER    leading layers with hash-routed experts
 CREATE VIEW _layer_settings AS
 WITH settings AS (
@@ -49,5 +50,7 @@ SELECT
                 FOR n IN range(s.num_layers)
             ]
     END AS layer_labels,
+    s.compress_ratios IS NULL AND coalesce(len(s.layer_types), 0) = 0
+    AND coalesce(s.attention_every, s.full_every, 0) <= 0 AND s.experts IS NOT NULL AS is_mlp_only,
     s.num_hash_layers
 FROM settings AS s;

@@ -183,7 +183,9 @@ JOIN sided AS s
 
 -- One row per pass and layer, with its type by the model's config, or its kind. Layers of a kind
 -- run the same kernels, on attention of the same shapes, and are equally fast; kind_reason is the
--- first of these that distinguishes some of them.
+-- first of these that distinguishes some of them. A config that tells only which layers have
+-- experts says nothing of their attention: where layers of one type are of several kinds, they have
+-- both.
 --
 -- stored: per trace
 --
@@ -194,7 +196,7 @@ JOIN sided AS s
 -- layer_id     BIGINT   layer, from 0
 -- layer_type   VARCHAR  type by the model's config, NULL if unknown
 -- layer_kind   VARCHAR  A for the kind of the pass's first layer, B for the next, and so on; NULL
---                       where the type is known
+--                       where the type is known and its layers are of one kind
 -- kind_reason  VARCHAR  its source: config, kernels, shapes or times
 -- wall_us      DOUBLE   start of its first kernel to the latest end
 -- sum_us       DOUBLE   sum of the durations of its kernels, copies and fills
@@ -244,13 +246,16 @@ SELECT
     l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, l.layer_type,
     CASE
         WHEN l.layer_type IS NULL
+            OR (s.is_mlp_only AND min(k.number) OVER type < max(k.number) OVER type)
             THEN concat(chr(CAST(65 + k.number % 26 AS INTEGER)), nullif(k.number // 26, 0))
     END AS layer_kind,
     CASE WHEN l.layer_type IS NULL THEN k.kind_reason ELSE 'config' END AS kind_reason,
     l.wall_us, l.sum_us, l.busy_us
 FROM layers AS l
+JOIN _layer_settings AS s ON s.trace_id = l.trace_id
 LEFT JOIN numbered AS k
     ON k.trace_id = l.trace_id
     AND k.device = l.device
     AND k.pass_id = l.pass_id
-    AND k.layer_id = l.layer_id;
+    AND k.layer_id = l.layer_id
+WINDOW type AS (PARTITION BY l.trace_id, l.device, l.pass_id, l.layer_type);

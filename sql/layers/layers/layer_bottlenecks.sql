@@ -107,7 +107,7 @@ ASOF LEFT JOIN summed AS e
 -- device        INTEGER  device the layers ran on
 -- pass_id       BIGINT   pass, from 0 in time order
 -- layer_type    VARCHAR  type with the largest summed wall time, NULL if unknown
--- layer_kind    VARCHAR  its kind by the kernels, NULL if the type is known
+-- layer_kind    VARCHAR  its kind by the kernels, as in layer_types
 -- layers        BIGINT   layers of the type
 -- type_count    BIGINT   types of layers in the pass
 -- pass_pct      DOUBLE   share of the summed wall times of all layers of the pass

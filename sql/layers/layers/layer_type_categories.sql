@@ -7,7 +7,7 @@
 -- device          INTEGER  device the layers ran on
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_type      VARCHAR  type by the model's config, NULL if unknown
--- layer_kind      VARCHAR  kind by the kernels, NULL if the type is known
+-- layer_kind      VARCHAR  kind by the kernels, as in layer_types
 -- category        VARCHAR  kernel category, from category_rules
 -- category_group  VARCHAR  its group, from category_groups
 -- kernel_count    BIGINT   kernels of the category in all layers of the type, without copies and

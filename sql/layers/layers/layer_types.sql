@@ -11,9 +11,12 @@
 -- device          INTEGER   device the layers ran on
 -- pass_id         BIGINT    pass, from 0 in time order
 -- layer_type      VARCHAR   type by the model's config, such as FULL_ATTN or C4; NULL if unknown
--- layer_kind      VARCHAR   kind, A for that of the first layer; NULL if the type is known
--- kind_reason     VARCHAR   its source: config, kernels, shapes (of the attention) or times: the
---                           same kernels at two speeds, alternating every few layers
+-- layer_kind      VARCHAR   kind, A for that of the first layer; NULL if the type is known, unless
+--                           the config tells only which layers have experts, and the kernels of
+--                           those with its type are of several kinds
+-- kind_reason     VARCHAR   source of the type, config, or of the kind: kernels, shapes (of the
+--                           attention) or times: the same kernels at two speeds, alternating every
+--                           few layers
 -- layers          BIGINT    layers of the type
 -- layer_ids       BIGINT[]  which
 -- mean_wall_us    DOUBLE    mean of the layers' wall times

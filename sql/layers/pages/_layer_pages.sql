@@ -7,7 +7,7 @@
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_id        BIGINT   layer, from 0
 -- num_layers      INTEGER  layers of the model
--- type            VARCHAR  type by the model's config, else kind
+-- type            VARCHAR  type by the model's config, kind by the kernels, or both
 -- compress_ratio  INTEGER  compression of the attention's keys
 -- flags           VARCHAR  first, final, hash
 -- rel_ms          DOUBLE   start from the trace's first event, ms
@@ -28,7 +28,7 @@ WITH kinds AS (
 )
 SELECT
     l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, p.num_layers,
-    coalesce(l.layer_type, k.layer_kind) AS type, l.compress_ratio,
+    concat_ws(' ', l.layer_type, k.layer_kind) AS type, l.compress_ratio,
     concat_ws(
         ', ', CASE WHEN l.is_first THEN 'first' END, CASE WHEN l.is_final THEN 'final' END,
         CASE WHEN l.is_hash THEN 'hash' END

@@ -4,7 +4,7 @@
 -- device        INTEGER  device
 -- pass_id       BIGINT   pass, from 0 in time order
 -- wall_us       DOUBLE   wall time of its layers
--- layer_type    VARCHAR  their type that takes longest; kind-A and so on without a config
+-- layer_type    VARCHAR  their type that takes longest; kind-A and so on without a config, or both
 -- layers        BIGINT   layers of that type
 -- layer_count   HUGEINT  layers of the pass
 -- alike         BOOLEAN  all are of one type
@@ -24,7 +24,7 @@ WITH sizes AS (
 )
 SELECT
     b.trace_id, b.device, b.pass_id, s.wall_us,
-    coalesce(b.layer_type, 'kind-' || b.layer_kind) AS layer_type, b.layers, s.layer_count,
+    concat_ws(' ', b.layer_type, 'kind-' || b.layer_kind) AS layer_type, b.layers, s.layer_count,
     b.type_count = 1 AS alike, b.pass_pct, b.target, b.target_pct, b.target_note, b.category,
     coalesce(b.coverage_pct, 0) AS coverage_pct
 FROM layer_bottlenecks AS b

@@ -4,7 +4,13 @@
 -- layer_type  VARCHAR  type by the model's config
 -- layers      BIGINT   layers of the type, on the device that has most
 CREATE VIEW _type_counts AS
+WITH counts AS (
+    SELECT
+        trace_id, device, pass_id, layer_type, CAST(sum(layers) AS BIGINT) AS layers
+    FROM layer_types
+    WHERE layer_type IS NOT NULL
+    GROUP BY trace_id, device, pass_id, layer_type
+)
 SELECT trace_id, pass_id, layer_type, max(layers) AS layers
-FROM layer_types
-WHERE layer_type IS NOT NULL
+FROM counts
 GROUP BY trace_id, pass_id, layer_type;

@@ -5,7 +5,7 @@
 -- device          INTEGER   device
 -- pass_id         BIGINT    pass, from 0 in time order
 -- kind_reason     VARCHAR   what distinguishes its layers from others without a config
--- type            VARCHAR   type by the model's config, else kind
+-- type            VARCHAR   type by the model's config, kind by the kernels, or both
 -- layers          BIGINT    layers of the type
 -- layer_ids       BIGINT[]  which ones
 -- mean_wall_us    DOUBLE    mean wall time of a layer
@@ -30,7 +30,7 @@ groups AS (
 )
 SELECT
     t.trace_id, t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config') AS kind_reason,
-    coalesce(t.layer_type, t.layer_kind) AS type, t.layers, t.layer_ids, t.mean_wall_us,
+    concat_ws(' ', t.layer_type, t.layer_kind) AS type, t.layers, t.layer_ids, t.mean_wall_us,
     t.median_wall_us, t.mean_sum_us, t.median_sum_us, t.pass_pct, g.group_pct
 FROM layer_types AS t
 JOIN groups AS g

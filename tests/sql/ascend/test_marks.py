@@ -145,6 +145,7 @@ def of_newer_types(*kinds: str) -> Attention:
     ("QuantLightningIndexerV2Metadata", "QuantLightningIndexerV2", "SparseAttnSharedkvMetadata", "SparseAttnSharedkv"),
     ("NsaCompressAttentionInfer", "NsaSelectedAttentionInfer"),
     ("RecurrentKda",),
+    ("_fwd_diag_kernel", "_fwd_kv_parallel", "_fwd_kv_reduce", "_fwd_none_diag_kernel"),
     ("FlashMlaWithKvcache",),
 ])  # fmt: skip
 @in_one_lake
@@ -168,3 +169,37 @@ def test_attention_of_newer_types_makes_layers_and_fused_kernels_are_their_produ
     assert ask(lake, groups) == [
         ("attention", 9.0 * len(kinds)), ("communication", 30.0), ("gemm", 30 + 8 + 3.0), ("moe", 30 + 3.0),
     ]  # fmt: skip
+
+
+#: As vLLM-Ascend, SGLang and CANN call the kernel that decodes with gated delta, Kimi delta, lightning attention or
+#: a state space.
+DECODES = [
+    "fused_sigmoid_gating_delta_rule_update_kernel", "RecurrentGatedDeltaRule", "qwen35_gdn_decode_tile_kernel",
+    "fused_recurrent_kda_packed_decode_kernel", "kda_decode", "_linear_attn_decode_kernel", "LightningAttentionDecode",
+    "_selective_scan_update_kernel",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("decode", DECODES)
+@in_one_lake
+def test_a_decode_of_linear_attention_has_the_layers_of_its_prefill(tmp_path, decode):
+    def mixer(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+        if layer % 4 == 3:
+            paged(capture, tokens, requests, layer)
+            return
+        capture.product(tokens, 640)
+        if tokens > requests:
+            capture.add("chunk_gated_delta_rule_fwd_kernel_h_blockdim64", 30)
+        else:
+            capture.add(decode, 9)
+        capture.product(tokens, 512)
+
+    capture = Capture(clock=Decimal(1751540000000000 + DECODES.index(decode)))
+    for tokens in (2048, 16, 16, 16):
+        Model(8, mixer).run(capture, tokens, 16)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    # Where attention to a cache alone marks layers, a decode has two, and the prefill is four passes of two.
+    assert ask(lake, "SELECT layer_count, complete FROM passes") == [(8, True)] * 4
+    query = "SELECT pass_id, list(layer_id ORDER BY layer_id) FROM layer_kernels WHERE name = '{}' GROUP BY ALL"
+    assert ask(lake, query.format(decode) + " ORDER BY pass_id") == [(nth, [0, 1, 2, 4, 5, 6]) for nth in (1, 2, 3)]

@@ -38,6 +38,29 @@ gemm      | _sgemm_lora_a_kernel
 moe_gemm  | _fused_moe_lora_kernel
 moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 norm      | at::native::xpu::FusedNormKernel<float>
+moe_gemm  | void deep_gemm::sm100_fp8_fp4_mega_moe_impl<256u, 7168u, 2048u, 256u, 8u, 1u>(void*, int*, unsigned int)
+moe_gemm  | void deep_gemm::sm90_nvfp4_mega_moe_l1_impl<256u, 7168u>(void*)
+moe_gemm  | void gfx950_fp8_fp4_mega_moe_kernel<8, 256>(void*, int*, unsigned int)
+moe_gemm  | aclnnMegaMoe_MegaMoe_MegaMoe
+moe_routing | void (anonymous namespace)::mega_moe_pre_dispatch_kernel<true>(MegaMoEPreDispatchParams)
+norm      | void (anonymous namespace)::fused_qknorm_warp<128l, true, __nv_bfloat16>(QKNormParams)
+norm      | void (anonymous namespace)::fused_qknorm_cta<512l, true, __half>(QKNormParams)
+norm      | _qknorm_across_heads_kernel
+rope      | void fused_qknorm_rope_warp<128l, 128l, true, true, __nv_bfloat16, long>(QKNormRopeParams)
+rope      | ltx2_qknorm_split_rope_fused_kernel
+linear_attention | seg_la_p_kernel
+linear_attention | seg_la_s_kernel
+linear_attention | seg_la_d_kernel
+linear_attention | seg_la_mtp_kernel
+linear_attention | seg_la_sum_kernel
+linear_attention | _fused_post_conv_kernel
+linear_attention | fused_sigmoid_gating_delta_rule_update_kernel
+linear_attention | kernel_cutlass_kda_kernel_small_batch_varlen_tensorptrbf16gmem_o1_0
+linear_attention | void sglang::kda_packed_decode_kernel<8>(KdaPackedDecodeParams)
+linear_attention | fused_kda_conv_gating_verify_kernel
+linear_attention | _lfm_short_conv_decode_kernel
+linear_attention | LightningAttentionDecode
+copy      | fused_qkvzba_split_reshape_cat_contiguous_kernel
 linear_attention | _chunk_cumsum_fwd_kernel
 linear_attention | _bmm_chunk_fwd_kernel
 linear_attention | prepare_wy_repr_bwd_kernel

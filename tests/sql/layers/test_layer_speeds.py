@@ -57,6 +57,9 @@ def typed(traces):
             "'m' AS series, "
             "CAST(count(DISTINCT layer_id) AS INTEGER) AS num_layers FROM layer_kernels GROUP BY ALL"
         )
+        connection.execute(
+            "CREATE TABLE _layer_settings AS SELECT DISTINCT trace_id, FALSE AS is_mlp_only FROM layer_kernels"
+        )
         for view in ("_layer_kinds", "_layer_shapes", "_layer_speeds", "_typed_layers"):
             connection.execute(sql_of(view).replace("CREATE VIEW", "CREATE TABLE", 1))
         found = connection.execute(

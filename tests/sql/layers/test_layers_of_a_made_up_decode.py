@@ -315,6 +315,21 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
         # Llama 4, and Qwen3-Next without its list of types.
         ({"interleave_moe_layer_step": 3, "num_local_experts": 16}, ["DENSE", "DENSE", "MOE"] * 2),
         ({"full_attention_interval": 3}, ["LINEAR_ATTN", "LINEAR_ATTN", "FULL_ATTN"] * 2),
+        # Kimi Linear counts its layers from 1; with experts too, the attention tells the layers apart.
+        (
+            {
+                "linear_attn_config": {"kda_layers": [1, 2, 4, 5], "full_attn_layers": [3, 6]},
+                "first_k_dense_replace": 1,
+                "num_experts": 8,
+            },
+            ["LINEAR_ATTN", "LINEAR_ATTN", "FULL_ATTN"] * 2,
+        ),
+        # Ling: full attention ends each group of four, and is in what remains of one.
+        (
+            {"layer_group_size": 4, "first_k_dense_replace": 1, "num_experts": 8},
+            ["LINEAR_ATTN"] * 3 + ["FULL_ATTN"] * 3,
+        ),
+        ({"layer_group_size": 1, "first_k_dense_replace": 1, "num_experts": 8}, ["DENSE"] + ["MOE"] * 5),
         # More entries than one for each layer and one for the draft layer, all 0, as in published files.
         (
             {"compress_ratios": [0, 0, 4, 128, 4, 128, 0, 0, 0], "num_nextn_predict_layers": 1},

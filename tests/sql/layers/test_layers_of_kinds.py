@@ -65,9 +65,9 @@ MODELS = {
 }
 
 
-def write(path, passes, first=(LOOKUP,), last=(NORM, "nvjet_head", ARG_MAX)):
+def write(path, passes, first=(LOOKUP,), last=(NORM, "nvjet_head", ARG_MAX), now=0.0):
     """Write passes, each a list of layers, of which each is a list of kernels; return the path."""
-    trace, now = Trace(), 0.0
+    trace = Trace()
     for layers in passes:
         for name in (*first, *(name for layer in layers for name in layer), *last):
             trace.kernel(name, now - 5, now, 3.0)
@@ -95,6 +95,42 @@ def test_each_layer_has_its_own_kernels(tmp_path, model, reduced):
     lake = yield write(tmp_path / f"trace.{reduced}.json", [layers] * 4)
     assert lake.rows("SELECT pass_id, complete FROM passes ORDER BY pass_id") == [(nth, True) for nth in range(4)]
     assert layers_of(lake) == [layers] * 4
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "types"),
+    [
+        # Llama 4: of the layers with experts every second one rotates nothing.
+        (
+            "no rotation in every fourth",
+            {"interleave_moe_layer_step": 2, "num_local_experts": 16},
+            [("DENSE", None, 6), ("MOE", "B", 3), ("MOE", "C", 3)],
+        ),
+        (
+            "experts in every other, last",
+            {"interleave_moe_layer_step": 2, "num_local_experts": 16},
+            [("DENSE", None, 6), ("MOE", None, 6)],
+        ),
+        # Where the config gives the attention, it says all.
+        (
+            "attention among linear attention",
+            {"full_attention_interval": 4, "first_k_dense_replace": 0, "num_experts": 8},
+            [("LINEAR_ATTN", None, 9), ("FULL_ATTN", None, 3)],
+        ),
+        (
+            "attention among linear attention",
+            {"first_k_dense_replace": 0, "num_experts": 8},
+            [("MOE", "A", 9), ("MOE", "B", 3)],
+        ),
+    ],
+)
+@in_one_lake
+def test_a_config_that_tells_only_where_experts_are_hides_no_kind_of_attention(tmp_path, model, config, types):
+    layers = [[NORM, *mixer, NORM, *feed_forward] for mixer, feed_forward in MODELS[model]]
+    path = write(tmp_path / f"{model} {len(config)}.json", [layers] * 4, now=10.0 * len(config))
+    lake = yield Files(path, config=json.dumps({"num_hidden_layers": len(layers), **config}))
+    query = "SELECT layer_type, layer_kind, layers FROM layer_types WHERE pass_id = 1 ORDER BY layer_ids"
+    assert lake.rows(query) == types
 
 
 ARGUMENTS = "(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int)"
