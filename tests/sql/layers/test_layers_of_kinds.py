@@ -173,6 +173,8 @@ def test_norms_within_the_attention_open_no_half_where_an_all_reduce_computes_th
         (nth, 6, True) for nth in range(4)
     ]
     assert [names[1:] for names in layers_of(lake)] == [layers[1:]] * 4
+    halves = "SELECT half, count(*) FROM layer_halves GROUP BY half ORDER BY half"
+    assert lake.rows(halves) == [("attn", 4 * 6), ("ffn", 4 * 6)]
 
 
 #: Latent attention: of a prompt's tokens, of a prompt's chunk to keys before it, and of decode.
