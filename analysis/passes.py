@@ -78,6 +78,11 @@ def chosen_pass(store: Store, trace_id: str) -> int | None:
     return None if chosen is None else int(chosen)
 
 
+def has_operations(store: Store, trace: str) -> bool:
+    """Return whether a trace has device operations."""
+    return bool(store.rows("SELECT 1 FROM kernels WHERE trace_id = $1 LIMIT 1", [locate(store, trace)]))
+
+
 def pass_ids(store: Store, trace: str) -> list[int]:
     """Return the numbers of a trace's passes, empty if none was found."""
     trace_id = locate(store, trace)

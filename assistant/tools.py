@@ -85,6 +85,7 @@ def summary(lake: Lake, given: Arguments) -> Answer:
 
 def layers(lake: Lake, given: Arguments) -> Answer:
     """Return the layers of a pass, and how much of the device's busy time they hold."""
+    from ..analysis.passes import has_operations
     from ..reports.trace.coverage import coverage
 
     trace_id = _focused(lake, given["trace"])
@@ -92,10 +93,14 @@ def layers(lake: Lake, given: Arguments) -> Answer:
     rows = lake.layers(trace_id, pass_id)
     slowest = rows.order("wall_us DESC").limit(1).select("layer_id").fetchall()
     covered = coverage(lake.store, trace_id, pass_id if pass_id is not None else "all")
-    facts: dict[str, Any] = {"trace_id": trace_id, "low_coverage": covered is None or covered.is_low}
+    ran = bool(slowest) or has_operations(lake.store, trace_id)
+    facts: dict[str, Any] = {"trace_id": trace_id, "low_coverage": ran and (covered is None or covered.is_low)}
     facts |= {"pass_id": pass_id, "slowest_layer": slowest[0][0]} if slowest else {}
     trust = [*_of_trace(lake, trace_id), *([str(covered)] if covered else [])]
-    about = {"pass_id": pass_id} if slowest else {"missing": "no layer was found in this pass"}
+    about: dict[str, Any] = {"pass_id": pass_id}
+    if not slowest:
+        missing = "no layer was found in this pass" if pass_id is not None else "no pass was found in this trace"
+        about = {"missing": missing if ran else "the trace has no device operations"}
     shown = for_people(lake.store, "layers", rows)
     return fetched(shown, given, about=about, trust=trust, facts=facts, order="in the order of the model")
 

@@ -10,7 +10,7 @@ import click
 from ..engine.errors import UsageError
 from ..engine.storage.paths import Place
 from .common import FORMATS, format_options, open_at, output_options, print_rows, render_parts, say
-from .which_pass import find_one_pass, find_pass
+from .which_pass import find_one_pass, find_pass, need_operations
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -112,6 +112,7 @@ def kernels(
     if layer is None and (compares or format_ not in FORMATS):
         raise UsageError("a layer is missing: give --layer N.")
     if layer is None and pass_ is None:
+        need_operations(opened, trace)
         print_rows(opened, "kernels", opened.kernels(trace), format_, output, limit)
         return
     if not compares and format_ in FORMATS:

@@ -9,6 +9,11 @@ import click
 from ..engine.storage.paths import Place
 from .common import open_lake, output_options, page_file, print_rows, say
 
+#: Why there are no rows of a kind.
+_NOTHING = {
+    "rank": "no rank has device operations", "step": "no rank has steps", "call": "no rank waits in a collective",
+}  # fmt: skip
+
 
 @click.command()
 @click.argument("run")
@@ -45,4 +50,7 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
     if page := page_file(format_, output):
         opened.write_page(answer, page)
         return
+    if not answer.rows.limit(1).fetchall():
+        say(f"{run}: {_NOTHING[by]}: nothing to compare. Details: `tracelake doctor`.")
+        raise SystemExit(1)
     print_rows(opened, answer.relation, answer.rows, format_, output, limit)

@@ -20,6 +20,7 @@ from .common import (
     say,
     spreadsheet_option,
 )
+from .which_pass import need_operations
 
 
 @click.command()
@@ -49,6 +50,7 @@ def shapes(lake: Place | None, trace: str, format_: str | None, output: Path | N
     """
     opened = open_at(lake, trace)
     if output is None or format_ is not None:
+        need_operations(opened, trace)
         print_rows(opened, "shapes", opened.shapes(trace), format_ or "table", output, limit)
         return
     written = opened.write_shapes(trace, output, spreadsheet=for_spreadsheets() is not False)

@@ -64,11 +64,11 @@ def ingest(
     from ..reports.output.progress import FileProgress
 
     opened = open_lake(lake, create=True)
-    settings |= pairs(tags)
+    settings = {"trace": name} | settings | pairs(tags)
     with FileProgress() as progress:
         results = opened.ingest(
             *paths, progress=progress, jobs=jobs, events_only=events_only, ray=ray, ray_options=pairs(ray_options),
-            trace=name, **settings,
+            **settings,
         )  # fmt: skip
     failed = [result for result in results if isinstance(result, Failed)]
     read = [result.trace_id for result in results if not isinstance(result, Failed)]

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from ..lake import Lake
 
 
+#: Why a trace has nothing to show about its devices.
+NO_OPERATIONS = "the trace has no device operations"
+
+
 def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: str = "") -> Pass:
     """Return the pass to show; exit with 1, a hint and what to ask `instead` if no passes were found."""
     from ..analysis.passes import pass_ids
@@ -49,6 +53,15 @@ def _why(opened: Lake, trace: str, chosen: Pass) -> str:
     return f"the one chosen of {stages} ({', '.join(others)})"
 
 
+def need_operations(opened: Lake, trace: str) -> None:
+    """Exit with 1 and the reason if a trace has no device operations to show."""
+    from ..analysis.passes import has_operations
+
+    if not has_operations(opened.store, trace):
+        say(f"{trace}: {NO_OPERATIONS}. Details: `tracelake doctor {trace}`.")
+        raise SystemExit(1)
+
+
 def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
     """Return the single pass to show.
 
@@ -63,8 +76,12 @@ def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
 
 def no_passes(opened: Lake, trace: str) -> str:
     """Return the message for a trace without passes: the reason, the best anchor candidates, what to do."""
+    from ..analysis.passes import has_operations
     from ..reports.output.table import cut
 
+    if not has_operations(opened.store, trace):
+        # No anchor helps.
+        return f"{trace}: no passes found: {NO_OPERATIONS}. Details: `tracelake doctor {trace}`."
     # Devices that run the same kernels have the same candidates.
     found = opened.anchor_candidates(trace).select("occurrences, role, pattern").fetchall()
     candidates = list(dict.fromkeys(found))[:5]

@@ -94,6 +94,9 @@ def land(
                 changed = {one.trace_id: _changed(catalog, connection, one.trace_id, given) for one in staged}
                 catalog.append_settings({one.trace_id: given for one in staged})
                 since = {one.trace_id: _said_since(catalog, connection, one) for one in staged}
+                names = {
+                    one.trace_id: _name_of(catalog, connection, new.get(one.trace_id, one), given) for one in staged
+                }
                 entries = [one.entry for key, one in new.items() if key not in known]
                 if batch.batch_id:
                     entries += catalog.entries(connection, known)
@@ -112,10 +115,11 @@ def land(
             replace(one.ingested, places=shown(one.entry, given))
             if one is new.get(one.trace_id) and one.trace_id in fresh
             else replace(
-                one.ingested, new=False, places="; ".join(filter(None, (changed[one.trace_id], since[one.trace_id])))
+                one.ingested, trace=names[one.trace_id], new=False,
+                places="; ".join(filter(None, (changed[one.trace_id], since[one.trace_id]))),
             )
             for one in staged
-        ]
+        ]  # fmt: skip
     except OSError as error:
         raise InputError(f"{layout.root}: cannot be written to: {error.strerror or error}.") from error
     except duckdb.Error as error:
@@ -146,6 +150,13 @@ def _changed(catalog: Catalog, connection: duckdb.DuckDBPyConnection, trace_id: 
         if was is not None and str(was) != value and key != "config":
             words.append(f"{key.replace('_', ' ')} {'removed' if value is None else value}, was {was}")
     return ", ".join(words)
+
+
+def _name_of(catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged, given: Settings) -> str:
+    """Return the name that a trace has in the lake: the first file's of its content, unless it is set."""
+    held = {**catalog.settings.get(staged.trace_id, {}), **given}
+    known = catalog.entries(connection, [staged.trace_id]) if staged.trace_id in catalog.states else [staged.entry]
+    return str(held.get("trace") or known[0]["trace"])
 
 
 def _said_since(catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -265,8 +265,9 @@ def _grid(fields: list[Field], screen: Screen) -> Iterator[str]:
         padded = (_pad(text, field.width, field.right) for text, field in zip(texts, fields, strict=True))
         yield painted((" " + _BETWEEN.join(padded)).rstrip(), "bold", screen) + "\n"
     yield " " + "─" * (total - 1) + "\n"
+    shown = [_shown(field, screen) for field in fields]
     for row in range(len(fields[0].cells) if fields else 0):
-        cells = [_lines(field, row, screen) for field in fields]
+        cells = [lines[row] for lines in shown]
         for line in range(max(map(len, cells))):
             texts = [cell[line] if line < len(cell) else "" for cell in cells]
             padded = (
@@ -276,17 +277,37 @@ def _grid(fields: list[Field], screen: Screen) -> Iterator[str]:
             yield (" " + _BETWEEN.join(padded)).rstrip() + "\n"
 
 
-def _lines(field: Field, row: int, screen: Screen) -> list[str]:
-    """Return a cell as lines no wider than its column."""
-    text = field.cells[row]
+def _shown(field: Field, screen: Screen) -> list[list[str]]:
+    """Return each cell as lines no wider than its column."""
     if screen.width is None:
-        return text.split("\n")
+        return [text.split("\n") for text in field.cells]
     if field.bar:
-        drawn = bar(share_of(field, text), _BAR)
-        return [f"{_pad(text, field.width - _BAR - 1, right=True)} {_pad(drawn, _BAR, right=False)}"]
+        figures = [_pad(text, field.width - _BAR - 1, right=True) for text in field.cells]
+        bars = [_pad(bar(share_of(field, text), _BAR), _BAR, right=False) for text in field.cells]
+        return [[f"{figure} {drawn}"] for figure, drawn in zip(figures, bars, strict=True)]
     if field.look.kind == "prose":
-        return textwrap.wrap(text, max(field.width, 1)) or [""]
-    return [cut_middle(line, field.width) for line in text.split("\n")]
+        return [textwrap.wrap(text, max(field.width, 1)) or [""] for text in field.cells]
+    cells = [text.split("\n") for text in field.cells]
+    short = _cut_apart({line for lines in cells for line in lines}, field.width)
+    return [[short[line] for line in lines] for lines in cells]
+
+
+def _cut_apart(texts: Iterable[str], width: int) -> dict[str, str]:
+    """Return texts shortened to a width; those that would be the same keep the part where they begin to differ."""
+    short = {text: cut_middle(text, width) for text in texts}
+    alike: dict[str, list[str]] = {}
+    for text, shown in short.items():
+        alike.setdefault(shown, []).append(text)
+    for group in alike.values():
+        if len(group) > 1:
+            places = enumerate(zip(*group, strict=False))
+            same = next((place for place, letters in places if len(set(letters)) > 1), min(map(len, group)))
+            begin = group[0][: min(same, width * 2 // 5)]
+            head = next(place for place in range(len(begin), -1, -1) if _cells(begin[:place]) <= width * 2 // 5)
+            for text in group:
+                rest = cut_middle(text[same:], width - 1 - _cells(text[:head]))
+                short[text] = f"{text[:head]}…{rest}"
+    return short
 
 
 def share_of(field: Field, cell: str) -> float:

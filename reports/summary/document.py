@@ -338,6 +338,7 @@ def _finding(row: dict[str, Any]) -> Iterator[str]:
 def _whole(facts: dict[str, Any]) -> dict[str, str]:
     devices, window = facts["devices"] or 0, facts["window_us"] or 0.0
     return {
+        "steps": "on the slowest device in each step, of the work launched from it" if devices else "on the host",
         "whole": f"the time of all devices ({devices} of {window:.3f} µs each)",
         "window": f"the window of {window:.3f} µs that all devices share",
     }

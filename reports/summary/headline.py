@@ -141,12 +141,13 @@ def _step(row: dict[str, Any]) -> str:
     tokens = f", {row['step_tokens']:g} tokens" if row["step_tokens"] else ""
     long, apart = row["step_median_us"], row["step_period_us"]
     every = f", one every {duration(apart)}: they overlap" if apart and apart < _OVERLAPPING * long else ""
-    return f"{duration(long)} a step{every} ({row['step_source']}; {steps}{spread}{tokens})"
+    where = "" if row["devices"] else " on the host"
+    return f"{duration(long)} a step{where}{every} ({row['step_source']}; {steps}{spread}{tokens})"
 
 
 def _lead(row: dict[str, Any]) -> str:
     if row["finding"] is None:
-        return "nothing stands out"
+        return "nothing stands out" if row["window_us"] else "the trace holds too little to judge"
     return f"{row['title']}: at most {duration(row['gain_us'])} of device time, {row['gain_pct']:.1f} %, to gain"
 
 

@@ -41,8 +41,8 @@ _WORK = {"flop": "flops", "flop_source": "flops_source", "tflops": "achieved_tfl
 SECTIONS = (
     Section(
         "step_time", "Step Time (Steady State)",
-        "Times in µs, on the slowest device in each step, of the work launched from it; steady steps are neither "
-        "warm-up nor cut off. Jitter: p90 by median; outliers: steps over 1.5 times the steady median.",
+        "Times in µs, {steps}; steady steps are neither warm-up nor cut off. Jitter: p90 by median; outliers: steps "
+        "over 1.5 times the steady median.",
         """
         SELECT
             scope, step_source, program, steps, mean_us, median_us, p90_us, min_us, max_us, jitter, outliers

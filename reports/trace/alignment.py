@@ -8,10 +8,12 @@ def m6_line(
     coverage: float | None,
     calibration: float | None,
     surplus: float | None,
-    hit_us: float,
+    hit_us: float | None,
     measured_us: float,
 ) -> str:
     """Return M6 and its factors as a line; a simulation without times from measurements has no M6."""
+    if hit_us is None:
+        return "No M6: a summary of operators does not show which times are from measurements."
     if m6 is None or not hit_us:
         return (
             "No M6: nothing was measured." if m6 is None else "No M6: no time of the simulation is from measurements."

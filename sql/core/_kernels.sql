@@ -177,18 +177,24 @@ JOIN threads ON threads.thread_id = launches.thread_id;
 -- input_dims       VARCHAR  shapes of its own inputs if it has them, else of the operator's,
 --                           JSON
 -- input_types      VARCHAR  types of the same inputs, JSON
+-- issued_by        BIGINT   event_id of the operator, if that and not the launch shows where on
+--                           the host it was issued, see _ascend_launched
+-- issued_ns        BIGINT   start of that operator, ns
+-- issued_pid       VARCHAR  process of that operator
+-- issued_tid       VARCHAR  thread of that operator
 CREATE VIEW _kernels AS
 WITH traced AS (
     SELECT
         _launched.trace_id, kernel_id, correlation, launch_id, launch_kernels, launch_ns,
         launch_pid, launch_tid, coalesce(_launched.op_id, _enclosing_operators.op_id) AS op_id,
-        coalesce(_launched.op_id, _enclosing_operators.op_id) AS shapes_id
+        coalesce(_launched.op_id, _enclosing_operators.op_id) AS shapes_id,
+        NULL AS issued_by, NULL AS issued_ns, NULL AS issued_pid, NULL AS issued_tid
     FROM _launched
     LEFT JOIN _enclosing_operators USING (trace_id, launch_id)
     UNION ALL
     SELECT
         trace_id, kernel_id, correlation, launch_id, launch_kernels, launch_ns, launch_pid,
-        launch_tid, op_id, shapes_id
+        launch_tid, op_id, shapes_id, issued_by, issued_ns, issued_pid, issued_tid
     FROM _ascend_launched
 ),
 named AS (
@@ -269,7 +275,11 @@ SELECT
     coalesce(_operations.input_dims, shaped.input_dims) AS input_dims,
     if(
         _operations.input_dims IS NULL, shaped.input_types, _operations.input_types
-    ) AS input_types
+    ) AS input_types,
+    traced.issued_by,
+    traced.issued_ns,
+    traced.issued_pid,
+    traced.issued_tid
 FROM _operations
 JOIN traced USING (trace_id, kernel_id)
 JOIN _kernel_names

@@ -30,6 +30,13 @@
 -- launch_ns        BIGINT   start of that call, ns
 -- launch_pid       VARCHAR  process of that call
 -- launch_tid       VARCHAR  thread of that call
+-- issued_by        BIGINT   event_id of the host event that issued it: its operator, if that runs
+--                           on another thread than the launch, as with torch_npu's task queue, or
+--                           the launch is unknown; else launch_id
+-- issued_ns        BIGINT   start of that event, ns; it decides what the operation belongs to on
+--                           the host: steps, modules, annotations
+-- issued_pid       VARCHAR  process of that event
+-- issued_tid       VARCHAR  thread of that event
 -- correlation      BIGINT   id shared with the launch
 -- op_id            BIGINT   event_id of the framework operator that caused it, NULL if not shown
 -- op_name          VARCHAR  name of that operator
@@ -42,6 +49,8 @@ SELECT
     dur_ns / 1000.0 AS dur_us,
     _kernels.end_ns, name, display_name, op_type, core, category, kind, category_source,
     name_category, is_contradicted, launch_id, launch_kernels, launch_ns, launch_pid, launch_tid,
+    coalesce(issued_by, launch_id) AS issued_by, coalesce(issued_ns, launch_ns) AS issued_ns,
+    coalesce(issued_pid, launch_pid) AS issued_pid, coalesce(issued_tid, launch_tid) AS issued_tid,
     correlation, op_id, op_name, input_dims, input_types
 FROM _kernels
 JOIN traces USING (trace_id);

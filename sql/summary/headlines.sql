@@ -17,7 +17,8 @@
 --                                     if none is steady
 -- step_source                VARCHAR  what marks them, see step_sources; NULL without steps, like
 --                                     the columns that follow
--- step_median_us             DOUBLE   median time of such a step on the device, µs
+-- step_median_us             DOUBLE   median time of such a step on the device, or on the host if
+--                                     devices is 0, µs
 -- step_p90_us                DOUBLE   90th percentile, µs
 -- step_period_us             DOUBLE   median period_us of these steps, shorter than a step if steps
 --                                     overlap; NULL for a single step

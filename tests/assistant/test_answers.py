@@ -10,6 +10,7 @@ from tracelake.lake import Lake
 
 from ..lakes import ingest_at_once
 from ..launching import Trace
+from ..support import trace_bytes
 from .conftest import HOSTILE, INJECTION
 
 
@@ -117,6 +118,16 @@ def test_a_proposed_question_has_an_answer(ask, s1_lake_folder):
     }
     assert len(proposed) >= 3
     assert [answer.data for answer in ask(s1_lake_folder, *proposed.values()) if answer.is_error] == []
+
+
+def test_layers_of_a_trace_without_device_operations_are_missing_for_that_reason(ask, tmp_path):
+    (tmp_path / "host.json").write_bytes(trace_bytes([{"ph": "X", "cat": "cpu_op", "name": "f", "ts": 0, "dur": 5}]))
+    _, layers = ask(
+        tmp_path / "lake", ("ingest", {"path": str(tmp_path / "host.json")}), ("layers", {"trace": "host"}),
+        ingest_below=[tmp_path],
+    )  # fmt: skip
+    assert layers.data["missing"] == "the trace has no device operations"
+    assert "next" not in layers.whole
 
 
 def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile):

@@ -256,7 +256,11 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
         (["schema", "nope"], 2, "no such relation"),
         (["ingest", "bad.json"], 3, "bad.json: not a trace"),
         (["layers", "bad.json"], 3, "bad.json: not a trace"),
-        (["layers", "cpu.json"], 1, "no passes found"),
+        (["layers", "cpu.json"], 1, "no passes found: the trace has no device operations. Details"),
+        (["kernels", "cpu.json"], 1, "the trace has no device operations"),
+        (["shapes", "cpu.json"], 1, "the trace has no device operations"),
+        (["ranks", "cpu.json"], 1, "no rank has device operations: nothing to compare"),
+        (["ranks", "cpu.json", "--by", "step", "--format", "csv"], 1, "no rank has steps: nothing to compare"),
         (["passes", "whole.json"], 1, "100 % of the time of device operations is in CUDA graphs traced whole"),
         (["--version"], 0, ""),
     ):

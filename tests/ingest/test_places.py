@@ -360,6 +360,17 @@ def test_a_known_file_that_is_given_another_run_is_said_to_leave_the_first(tmp_p
     assert line.endswith("): in the lake already; run removed, was skew")
 
 
+def test_a_known_file_of_another_name_is_called_by_the_name_of_the_trace(tmp_path, run_cli):
+    lake = tmp_path / "lake"
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.json").write_bytes(trace_bytes([{"ph": "X", "name": "f", "pid": 1, "ts": 0, "dur": 1}]))
+        [line] = run_cli("ingest", tmp_path / f"{name}.json", lake=lake).stderr.splitlines()
+    assert f"{name}.json: first (" in line
+    for asked, called in (("--name=other", "other"), ("--jobs=1", "other"), ("--set=trace=third", "third")):
+        [line] = run_cli("ingest", tmp_path / "second.json", asked, lake=lake).stderr.splitlines()
+        assert f"second.json: {called} (" in line
+
+
 def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path, run_cli):
     first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
     lake = tmp_path / "lake"

@@ -4,14 +4,17 @@
 -- `FROM align_summary(simulated trace_id, measured trace_id, pass, window, dedup, sources)`, as
 -- align_types; sources lists the sources that count as measurements, usually ['MEASURED',
 -- 'INTERPOLATED']. M6 = coverage x calibration + surplus, exactly: 0.8 may be a perfect simulator
--- of four fifths of the time, or a poor one of all of it.
+-- of four fifths of the time, or a poor one of all of it. A simulator's summary of operators does
+-- not show which times are from measurements: all that depends on it is NULL.
 --
 -- m6                DOUBLE  hit_us over measured_us; NULL if nothing was measured
--- coverage          DOUBLE  share of the measured time in types with a hit
+-- coverage          DOUBLE  share of the measured time in types with a hit; NULL if nothing was
+--                           measured
 -- calibration       DOUBLE  their simulated time over their measured time; NULL without coverage
--- surplus           DOUBLE  time of hits of types that were not measured, over the measured time
+-- surplus           DOUBLE  time of hits of types that were not measured, over the measured time;
+--                           NULL if nothing was measured
 -- hit_us            DOUBLE  simulated time from measurements, µs
--- simulated_us      DOUBLE  all simulated time, µs
+-- simulated_us      DOUBLE  all simulated time but that of views of tensors, µs
 -- measured_us       DOUBLE  compute_us + communication_us
 -- compute_us        DOUBLE  measured time of operations other than collectives, µs
 -- communication_us  DOUBLE  measured time of collectives, double rows counted by dedup, µs
@@ -20,12 +23,12 @@ CREATE MACRO align_summary(
 ) AS TABLE
 WITH modelled AS (
     SELECT
-        kernel_type, sum(sum_us) AS sum_us,
+        kernel_type, sum(sum_us) AS sum_us, bool_or(status IS NULL) AS is_silent,
         coalesce(
             sum(sum_us) FILTER (mapped AND list_contains(of_sources, source) AND sum_us > 0), 0
         ) AS hit_us
     FROM simulated_ops
-    WHERE trace_id = of_simulated AND kind = 'trace' AND status <> 'zero_cost'
+    WHERE trace_id = of_simulated AND status IS DISTINCT FROM 'zero_cost'
     GROUP BY kernel_type
 ),
 observed AS (
@@ -37,7 +40,7 @@ observed AS (
 ),
 sums AS (
     SELECT
-        coalesce(sum(m.hit_us), 0) AS hit_us,
+        CASE WHEN bool_or(m.is_silent) THEN NULL ELSE coalesce(sum(m.hit_us), 0) END AS hit_us,
         coalesce(sum(m.sum_us), 0) AS simulated_us,
         coalesce(sum(o.total_ns), 0) / 1000.0 AS measured_us,
         coalesce(sum(o.compute_ns), 0) / 1000.0 AS compute_us,
@@ -49,7 +52,7 @@ sums AS (
 )
 SELECT
     hit_us / nullif(measured_us, 0) AS m6,
-    covered_us / nullif(measured_us, 0) AS coverage,
+    CASE WHEN hit_us IS NOT NULL THEN covered_us / nullif(measured_us, 0) END AS coverage,
     covered_hit_us / nullif(covered_us, 0) AS calibration,
     (hit_us - covered_hit_us) / nullif(measured_us, 0) AS surplus,
     hit_us, simulated_us, measured_us, compute_us, communication_us

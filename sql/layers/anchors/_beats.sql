@@ -18,7 +18,7 @@
 -- category      VARCHAR  its category
 -- natural_role  VARCHAR  begin for norms, inside for attention, end for collectives
 -- graph_id      BIGINT   launch that it shares with other kernels, NULL if it has its own
--- launch_ns     BIGINT   start of its launch
+-- issued_ns     BIGINT   when the host issued it, ns (see kernels)
 -- call_ns       BIGINT   start of the call of a model around the launch, NULL if unknown
 -- beat          BIGINT   beat, from 1; 0 before the first attention
 -- begins_beat   BOOLEAN  it is the first attention kernel of its beat
@@ -28,7 +28,7 @@ WITH played AS (
     SELECT
         hash(k.series, k.device) AS lane_id,
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.category, r.role AS natural_role, k.launch_ns, k.call_ns,
+        k.name, k.category, r.role AS natural_role, k.issued_ns, k.call_ns,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         k.category = 'linear_attention' AND contains(lower(k.name), 'conv') AS is_convolution,
@@ -97,7 +97,7 @@ begun AS (
 )
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, name, category, natural_role,
-    graph_id, launch_ns, call_ns,
+    graph_id, issued_ns, call_ns,
     count(CASE WHEN begins_beat THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
     begins_beat
 FROM begun

@@ -48,7 +48,7 @@ WITH shown AS (
 ),
 launched AS (
     SELECT
-        k.trace_id, k.device, k.kernel_id, k.launch_ns, k.launch_pid, k.launch_tid,
+        k.trace_id, k.device, k.kernel_id, k.issued_ns, k.issued_pid, k.issued_tid,
         coalesce(r.role = 'inside', FALSE) AS is_attention
     FROM kernels AS k
     SEMI JOIN _outermost_calls AS o ON o.trace_id = k.trace_id
@@ -56,14 +56,14 @@ launched AS (
 ),
 threads AS (
     SELECT
-        o.trace_id, o.pid, o.tid, count(l.launch_tid) = 0 AS is_any_thread
+        o.trace_id, o.pid, o.tid, count(l.issued_tid) = 0 AS is_any_thread
     FROM (
         SELECT trace_id, pid, tid, count(*) AS calls
         FROM _outermost_calls
         GROUP BY trace_id, pid, tid
     ) AS o
-    LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
-        ON l.trace_id = o.trace_id AND l.launch_pid = o.pid AND l.launch_tid = o.tid
+    LEFT JOIN (SELECT DISTINCT trace_id, issued_pid, issued_tid FROM launched) AS l
+        ON l.trace_id = o.trace_id AND l.issued_pid = o.pid AND l.issued_tid = o.tid
     GROUP BY o.trace_id, o.pid, o.tid
     -- If no launch is on a thread with modules, thread numbers differ: the busiest is used.
     QUALIFY NOT is_any_thread OR row_number() OVER (
@@ -74,16 +74,16 @@ fitting AS (
     SELECT l.*, t.tid AS host_tid
     FROM launched AS l
     JOIN threads AS t
-        ON t.trace_id = l.trace_id AND t.pid = l.launch_pid
-        AND (t.is_any_thread OR t.tid = l.launch_tid)
+        ON t.trace_id = l.trace_id AND t.pid = l.issued_pid
+        AND (t.is_any_thread OR t.tid = l.issued_tid)
 ),
 called AS (
     SELECT f.trace_id, f.kernel_id, o.event_id, o.start_ns AS call_ns, o.module, o.is_module
     FROM fitting AS f
     ASOF JOIN _outermost_calls AS o
-        ON o.trace_id = f.trace_id AND o.pid = f.launch_pid AND o.tid = f.host_tid
-        AND o.start_ns <= f.launch_ns
-    WHERE f.launch_ns < o.end_ns
+        ON o.trace_id = f.trace_id AND o.pid = f.issued_pid AND o.tid = f.host_tid
+        AND o.start_ns <= f.issued_ns
+    WHERE f.issued_ns < o.end_ns
 ),
 named AS (
     SELECT
@@ -131,10 +131,10 @@ step_models AS (
 stepped AS (
     SELECT
         k.trace_id, k.device, k.kernel_id, k.launch_id, k.name, k.category, k.start_ns,
-        CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
+        CASE WHEN k.issued_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM kernels AS k
     SEMI JOIN mixed ON mixed.trace_id = k.trace_id AND mixed.device = k.device
-    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.issued_ns
 ),
 graphed AS (
     SELECT

@@ -20,7 +20,7 @@
 -- kind            VARCHAR  compute, communication or memory
 -- launch_id       BIGINT   event_id of its launch, NULL if unknown
 -- launch_kernels  BIGINT   operations of that launch
--- launch_ns       BIGINT   start of that launch
+-- issued_ns       BIGINT   when the host issued it, ns (see kernels)
 -- call_ns         BIGINT   start of the call of a model around the launch, NULL if unknown
 CREATE VIEW _heard_kernels AS
 WITH seats AS (
@@ -53,7 +53,7 @@ SELECT
         ELSE k.category
     END AS category,
     k.kind,
-    k.launch_id, k.launch_kernels, k.launch_ns, m.call_ns
+    k.launch_id, k.launch_kernels, k.issued_ns, m.call_ns
 FROM kernels AS k
 LEFT JOIN seats AS s
     ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'

@@ -60,10 +60,12 @@ launched AS MATERIALIZED (
         f.accumulates, l.series, l.call_id, l.layer_id, l.num_layers
     FROM kernels AS k
     ASOF JOIN computed AS f
-        ON f.trace_id = k.trace_id AND f.pid = k.launch_pid AND f.tid = k.launch_tid
-        AND f.start_ns <= k.launch_ns
+        ON f.trace_id = k.trace_id AND f.pid = k.issued_pid AND f.tid = k.issued_tid
+        AND f.start_ns <= k.issued_ns
     JOIN layered AS l ON l.trace_id = f.trace_id AND l.function_id = f.function_id
-    WHERE k.launch_ns < f.end_ns AND k.launch_kernels = 1
+    WHERE
+        k.issued_ns < f.end_ns
+        AND (k.launch_kernels = 1 OR k.issued_by IS DISTINCT FROM k.launch_id)
 ),
 streams AS (
     SELECT DISTINCT trace_id, device, stream
@@ -78,14 +80,14 @@ LEFT JOIN streams AS s
     ON s.trace_id = k.trace_id AND s.device = k.device AND s.stream = k.stream
 WHERE NOT k.accumulates OR (s.stream IS NOT NULL AND k.kind <> 'communication');
 
--- One row per device operation that a layer's stretch of host time launched, by a launch of its
--- own: a graph's kernels share one launch, which does not show layers. Modules launch on their
--- thread; annotations cover launches of other threads of the process at the same time (backward).
--- If no launch is on the thread that shows layers, thread numbers differ and any thread will do.
--- Annotated layers must run attention, each kernel of it at most twice: otherwise the cycle is
--- something else. Copies and fills of memory are placed like kernels, but decide nothing. Kernels
--- of a backward function belong to the layer that it differentiates; the calls that autograd
--- records run forward, others (under torch.no_grad: a rollout) have no direction.
+-- One row per device operation that a layer's stretch of host time launched, by a launch or an
+-- operator of its own: a graph's kernels share one launch, which does not show layers. Modules
+-- launch on their thread; annotations cover launches of other threads of the process at the same
+-- time (backward). If no launch is on the thread that shows layers, thread numbers differ and any
+-- thread will do. Annotated layers must run attention, each kernel of it at most twice: otherwise
+-- the cycle is something else. Copies and fills of memory are placed like kernels, but decide
+-- nothing. Kernels of a backward function belong to the layer that it differentiates; the calls
+-- that autograd records run forward, others (under torch.no_grad: a rollout) have no direction.
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL if unknown
 -- device       INTEGER  device
@@ -104,20 +106,20 @@ CREATE VIEW _launched_layers AS
 WITH launched AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.name, k.kind, k.start_ns, k.end_ns,
-        k.launch_ns, k.launch_pid, k.launch_tid, r.role = 'inside' AS is_attention
+        k.issued_ns, k.issued_pid, k.issued_tid, r.role = 'inside' AS is_attention
     FROM kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
-    WHERE k.launch_kernels = 1
+    WHERE k.launch_kernels = 1 OR k.issued_by IS DISTINCT FROM k.launch_id
 ),
 threads AS (
     SELECT
         h.trace_id, h.pid, h.tid, any_value(h.pass_source) AS pass_source,
-        any_value(h.pass_source) = 'annotations' OR count(l.launch_tid) = 0 AS is_any_thread
+        any_value(h.pass_source) = 'annotations' OR count(l.issued_tid) = 0 AS is_any_thread
     FROM (SELECT DISTINCT trace_id, pid, tid, pass_source FROM _host_layers) AS h
     LEFT JOIN (
-        SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched WHERE kind <> 'memory'
+        SELECT DISTINCT trace_id, issued_pid, issued_tid FROM launched WHERE kind <> 'memory'
     ) AS l
-        ON l.trace_id = h.trace_id AND l.launch_pid = h.pid AND l.launch_tid = h.tid
+        ON l.trace_id = h.trace_id AND l.issued_pid = h.pid AND l.issued_tid = h.tid
     GROUP BY h.trace_id, h.pid, h.tid
 ),
 fitting AS (
@@ -125,8 +127,8 @@ fitting AS (
     FROM launched AS l
     JOIN threads AS t
         ON t.trace_id = l.trace_id
-        AND t.pid = l.launch_pid
-        AND (t.is_any_thread OR t.tid = l.launch_tid)
+        AND t.pid = l.issued_pid
+        AND (t.is_any_thread OR t.tid = l.issued_tid)
 ),
 placed AS (
     SELECT
@@ -136,10 +138,10 @@ placed AS (
     FROM fitting AS f
     ASOF JOIN _host_layers AS h
         ON h.trace_id = f.trace_id
-        AND h.pid = f.launch_pid
+        AND h.pid = f.issued_pid
         AND h.tid = f.host_tid
-        AND h.start_ns <= f.launch_ns
-    WHERE f.launch_ns < h.end_ns
+        AND h.start_ns <= f.issued_ns
+    WHERE f.issued_ns < h.end_ns
 ),
 attentions AS (
     SELECT trace_id, rank, device, call_id, layer_id, name, count(*) AS kernel_count

@@ -27,7 +27,7 @@ GROUP BY k.trace_id, k.device;
 -- end_ns        BIGINT   its end
 -- dur_ns        BIGINT   its duration
 -- kind          VARCHAR  compute or communication
--- launch_ns     BIGINT   start of its launch
+-- issued_ns     BIGINT   when the host issued it, ns (see kernels)
 -- seq           BIGINT   position on the device among these kernels, from 0
 -- anchor_count  BIGINT   anchors on the stream, NULL if there are none
 -- remainder     BIGINT   anchors left over by whole passes
@@ -63,7 +63,7 @@ patterns AS (
 joined AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.kind, k.launch_ns, a.kernel_id IS NOT NULL AS is_anchored, a.anchor_count, a.remainder,
+        k.kind, k.issued_ns, a.kernel_id IS NOT NULL AS is_anchored, a.anchor_count, a.remainder,
         a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
         a.half AS anchored_half, a.direction AS anchored_direction, a.part, a.part_pass,
         a.is_cut_short, a.pass_source AS anchored_source,
@@ -134,7 +134,7 @@ passes_seen AS (
     )
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_ns,
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, issued_ns,
     row_number() OVER (
         PARTITION BY trace_id, device ORDER BY start_ns, kernel_id
     ) - 1 AS seq,

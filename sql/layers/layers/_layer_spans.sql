@@ -18,7 +18,7 @@
 -- pass_source    VARCHAR  how the passes were found
 -- anchor_count   BIGINT   anchors on the device
 -- remainder      BIGINT   anchors left over by whole passes
--- launch_ns      BIGINT   first launch of a kernel of the layer, NULL if unknown
+-- issued_ns      BIGINT   when the host issued the first kernel of the layer, NULL if unknown
 -- start_ns       BIGINT   start of the first of these kernels
 -- end_ns         BIGINT   latest end of one
 -- sum_ns         DOUBLE   sum of durations, copies and fills included
@@ -47,7 +47,7 @@ of_kernels AS (
         any_value(p.series) AS series, any_value(p.direction) AS direction,
         any_value(p.num_layers) AS num_layers, any_value(p.pass_source) AS pass_source,
         any_value(p.anchor_count) AS anchor_count, any_value(p.remainder) AS remainder,
-        min(p.launch_ns) AS launch_ns,
+        min(p.issued_ns) AS issued_ns,
         min(CASE WHEN a.kernel_id IS NULL THEN p.start_ns ELSE a.start_ns END) AS start_ns,
         max(CASE WHEN a.kernel_id IS NULL THEN p.end_ns ELSE a.end_ns END) AS end_ns,
         count(DISTINCT p.half) AS half_count, bool_or(p.is_cut_short) AS is_cut_short
@@ -83,7 +83,7 @@ covered AS (
 )
 SELECT
     s.trace_id, s.rank, s.device, s.stream, s.pass_id, s.layer_id, s.series, s.direction,
-    s.num_layers, s.pass_source, s.anchor_count, s.remainder, s.launch_ns, s.start_ns, s.end_ns,
+    s.num_layers, s.pass_source, s.anchor_count, s.remainder, s.issued_ns, s.start_ns, s.end_ns,
     CAST(sum(c.dur_ns) AS DOUBLE) AS sum_ns,
     CAST(sum(greatest(
         least(c.end_ns, s.end_ns) - greatest(c.start_ns, s.start_ns, c.layer_covered_ns), 0

@@ -17,7 +17,7 @@
 -- end_ns        BIGINT   its end
 -- dur_ns        BIGINT   its duration
 -- kind          VARCHAR  memory
--- launch_ns     BIGINT   start of its launch
+-- issued_ns     BIGINT   when the host issued it, ns (see kernels)
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  half of the kernel before it in the layer, else of the layer's first one
@@ -28,7 +28,7 @@ CREATE VIEW _memory_places AS
 WITH copies AS (
     SELECT
         trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_id,
-        launch_ns
+        issued_ns
     FROM kernels
     WHERE kind = 'memory'
 ),
@@ -136,7 +136,7 @@ halves AS (
 )
 SELECT
     f.trace_id, f.rank, f.device, f.stream, f.kernel_id, f.start_ns, f.end_ns, f.dur_ns, f.kind,
-    f.launch_ns,
+    f.issued_ns,
     coalesce(f.pass_id, s.place.pass_id) AS pass_id,
     coalesce(f.layer_id, s.place.layer_id) AS layer_id,
     CASE

@@ -64,13 +64,13 @@ pass_steps AS (
     FROM (
         SELECT
             trace_id, device, pass_id,
-            unnest([min(launch_ns), max(launch_ns)]) AS launch_ns
+            unnest([min(issued_ns), max(issued_ns)]) AS issued_ns
         FROM _kernel_places
         WHERE layer_id IS NOT NULL
         GROUP BY trace_id, device, pass_id
     ) AS l
-    ASOF JOIN _host_steps AS s ON s.trace_id = l.trace_id AND s.start_ns <= l.launch_ns
-    WHERE l.launch_ns < s.end_ns
+    ASOF JOIN _host_steps AS s ON s.trace_id = l.trace_id AND s.start_ns <= l.issued_ns
+    WHERE l.issued_ns < s.end_ns
     GROUP BY l.trace_id, l.device, l.pass_id
     HAVING count(*) = 2 AND min(s.start_ns) = max(s.start_ns)
 ),
@@ -85,7 +85,7 @@ calls AS (
 ),
 known AS (
     SELECT
-        n.*, k.launch_ns, k.category, s.call_ns,
+        n.*, k.issued_ns, k.category, s.call_ns,
         b.name IS NOT NULL AS is_backward
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
@@ -95,13 +95,13 @@ known AS (
     WHERE n.pass_before IS DISTINCT FROM n.pass_after
 ),
 stepped AS (
-    SELECT k.*, CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
+    SELECT k.*, CASE WHEN k.issued_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM known AS k
-    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.issued_ns
 ),
 sided AS (
     SELECT
-        n.* EXCLUDE (launch_ns, category, call_ns, is_backward, step_ns),
+        n.* EXCLUDE (issued_ns, category, call_ns, is_backward, step_ns),
         CASE
             WHEN n.call_ns = b.call_ns THEN 'before'
             WHEN n.call_ns = a.call_ns THEN 'after'

@@ -12,7 +12,7 @@ WITH heard AS (
     FROM _beats
 ),
 attentions AS (
-    SELECT trace_id, series, device, beat, start_ns, launch_ns, graph_id, call_ns
+    SELECT trace_id, series, device, beat, start_ns, issued_ns, graph_id, call_ns
     FROM heard
     WHERE begins_beat
 ),
@@ -20,14 +20,14 @@ attentions AS (
 -- it was launched, else started.
 orders AS (
     SELECT
-        trace_id, device, bool_and(launch_ns IS NOT NULL AND graph_id IS NULL) AS by_launch
+        trace_id, device, bool_and(issued_ns IS NOT NULL AND graph_id IS NULL) AS by_launch
     FROM attentions
     GROUP BY trace_id, device
     HAVING count(DISTINCT series) = 1
 ),
 exchanges AS (
     SELECT
-        k.trace_id, k.device, CASE WHEN o.by_launch THEN k.launch_ns ELSE k.start_ns END AS at_ns
+        k.trace_id, k.device, CASE WHEN o.by_launch THEN k.issued_ns ELSE k.start_ns END AS at_ns
     FROM kernels AS k
     JOIN orders AS o ON o.trace_id = k.trace_id AND o.device = k.device
     WHERE k.kind = 'communication' AND contains(k.name, 'SendRecv')
@@ -35,7 +35,7 @@ exchanges AS (
 begun AS (
     SELECT
         a.trace_id, a.series, a.device, a.beat,
-        CASE WHEN o.by_launch THEN a.launch_ns ELSE a.start_ns END AS at_ns
+        CASE WHEN o.by_launch THEN a.issued_ns ELSE a.start_ns END AS at_ns
     FROM attentions AS a
     JOIN orders AS o ON o.trace_id = a.trace_id AND o.device = a.device
 ),
@@ -46,7 +46,7 @@ pauses AS (
 ),
 on_device AS (
     SELECT
-        a.trace_id, a.series, a.device, a.beat, a.launch_ns, a.graph_id,
+        a.trace_id, a.series, a.device, a.beat, a.issued_ns, a.graph_id,
         a.call_ns,
         CASE WHEN a.start_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM attentions AS a
@@ -63,12 +63,12 @@ turns AS (
         d.trace_id, d.series, d.device, d.beat, d.graph_id,
         lead(d.graph_id) OVER lane AS next_graph_id, d.call_ns,
         lead(d.call_ns) OVER lane AS next_call_ns,
-        coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
-        lead(coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
+        coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
+        lead(coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
             AS next_step_ns
     FROM on_device AS d
     ASOF LEFT JOIN _host_steps AS s
-        ON s.trace_id = d.trace_id AND s.start_ns <= d.launch_ns
+        ON s.trace_id = d.trace_id AND s.start_ns <= d.issued_ns
     WINDOW lane AS (PARTITION BY d.trace_id, d.series, d.device ORDER BY d.beat)
 ),
 found AS (

@@ -9,6 +9,6 @@ WITH lookups AS (
     WHERE lane = 'host' AND name = 'aten::embedding'
 )
 SELECT b.trace_id, b.kernel_id
-FROM (SELECT trace_id, kernel_id, launch_ns FROM _beats WHERE category = 'index') AS b
-ASOF JOIN lookups AS l ON l.trace_id = b.trace_id AND l.start_ns <= b.launch_ns
-WHERE b.launch_ns < l.end_ns;
+FROM (SELECT trace_id, kernel_id, issued_ns FROM _beats WHERE category = 'index') AS b
+ASOF JOIN lookups AS l ON l.trace_id = b.trace_id AND l.start_ns <= b.issued_ns
+WHERE b.issued_ns < l.end_ns;

@@ -19,19 +19,19 @@ WITH traces_seen AS (
 ),
 launches AS (
     SELECT
-        p.trace_id, p.device, p.pass_id, k.launch_pid, k.launch_tid,
-        min(k.launch_ns) AS first_ns, max(k.launch_ns) AS last_ns, t.has_nodes
+        p.trace_id, p.device, p.pass_id, k.issued_pid, k.issued_tid,
+        min(k.issued_ns) AS first_ns, max(k.issued_ns) AS last_ns, t.has_nodes
     FROM _kernel_places AS p
     JOIN traces_seen AS t ON t.trace_id = p.trace_id
     JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
     WHERE p.layer_id IS NOT NULL
-    GROUP BY p.trace_id, p.device, p.pass_id, k.launch_pid, k.launch_tid, t.has_nodes
+    GROUP BY p.trace_id, p.device, p.pass_id, k.issued_pid, k.issued_tid, t.has_nodes
 )
 SELECT
     l.trace_id, l.device, l.pass_id,
     bool_or(NOT l.has_nodes OR l.first_ns IS NULL OR c.end_ns > l.first_ns) AS is_differentiated
 FROM launches AS l
 ASOF LEFT JOIN autograd_calls AS c
-    ON c.trace_id = l.trace_id AND c.pid = l.launch_pid AND c.tid = l.launch_tid
+    ON c.trace_id = l.trace_id AND c.pid = l.issued_pid AND c.tid = l.issued_tid
     AND c.start_ns <= l.last_ns
 GROUP BY l.trace_id, l.device, l.pass_id;

@@ -10,7 +10,7 @@ WITH spans AS (
         any_value(num_layers) AS num_layers, count(*) AS layer_count,
         count(*) = any_value(num_layers)
             AND bool_and(half_count = most_halves AND NOT is_cut_short) AS complete,
-        min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(launch_ns) AS launch_ns,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(issued_ns) AS issued_ns,
         CAST(sum(pass_busy_ns) AS BIGINT) AS busy_ns,
         min(end_ns - start_ns) FILTER (layer_id = 0) AS first_layer_ns,
         any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder
@@ -34,7 +34,7 @@ agreed AS (
 ),
 staged AS (
     SELECT
-        p.* EXCLUDE (device_stage, launch_ns)
+        p.* EXCLUDE (device_stage, issued_ns)
             REPLACE (
                 p.complete AND NOT (
                     coalesce(a.is_vague, FALSE)
@@ -42,11 +42,11 @@ staged AS (
                 ) AND coalesce(g.is_agreed, TRUE) AS complete
             ),
         coalesce(
-            CASE WHEN p.launch_ns < s.end_ns THEN s.stage END, p.device_stage, l.stage
+            CASE WHEN p.issued_ns < s.end_ns THEN s.stage END, p.device_stage, l.stage
         ) AS stage, l.tokens, l.requests
     FROM on_device AS p
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL AND stage IS NOT NULL) AS s
-        ON s.trace_id = p.trace_id AND s.start_ns <= p.launch_ns
+        ON s.trace_id = p.trace_id AND s.start_ns <= p.issued_ns
     LEFT JOIN _anchor_plans AS a
         ON a.trace_id = p.trace_id
         AND a.device = p.device

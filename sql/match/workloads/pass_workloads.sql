@@ -28,7 +28,7 @@ WITH launches AS (
     -- The first kernel of a layer and the moment when the host launched it.
     SELECT
         p.trace_id, p.rank, p.device, p.pass_id, p.series, p.direction, p.stage, p.tokens,
-        p.requests, p.start_ns, min(k.launch_ns) AS launch_ns
+        p.requests, p.start_ns, min(k.issued_ns) AS issued_ns
     FROM passes AS p
     LEFT JOIN kernels AS k
         ON k.trace_id = p.trace_id AND k.device = p.device
@@ -38,7 +38,7 @@ WITH launches AS (
     GROUP BY ALL
 ),
 points AS (
-    SELECT l.trace_id, l.device, l.pass_id, l.start_ns, l.launch_ns, f.form
+    SELECT l.trace_id, l.device, l.pass_id, l.start_ns, l.issued_ns, f.form
     FROM launches AS l
     CROSS JOIN (VALUES (1), (2), (3)) AS f(form)
 ),
@@ -55,8 +55,8 @@ hosted AS (
         n.pairs, n.pairs_full, n.source
     FROM points AS p
     ASOF JOIN hosts AS n
-        ON n.trace_id = p.trace_id AND n.form = p.form AND n.start_ns <= p.launch_ns
-    WHERE p.launch_ns < n.end_ns
+        ON n.trace_id = p.trace_id AND n.form = p.form AND n.start_ns <= p.issued_ns
+    WHERE p.issued_ns < n.end_ns
     UNION ALL
     SELECT
         p.trace_id, p.device, p.pass_id, n.form, n.requests, n.new_tokens, n.cached_tokens,

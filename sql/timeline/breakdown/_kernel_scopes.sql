@@ -10,5 +10,5 @@ CREATE VIEW _kernel_scopes AS
 SELECT k.trace_id, k.kernel_id, s.path, s.phase
 FROM kernels AS k
 JOIN _scope_paths AS s
-    ON s.trace_id = k.trace_id AND s.id = coalesce(k.launch_id, k.kernel_id)
+    ON s.trace_id = k.trace_id AND s.id = coalesce(k.issued_by, k.kernel_id)
 WHERE s.kind = 'point';

@@ -114,7 +114,7 @@ hosts AS (
     GROUP BY trace_id, pid, phase, region_id
 ),
 launchers AS (
-    SELECT DISTINCT trace_id, device, launch_pid AS pid FROM kernels WHERE launch_id IS NOT NULL
+    SELECT DISTINCT trace_id, device, issued_pid AS pid FROM kernels WHERE issued_by IS NOT NULL
 ),
 of_devices AS (
     SELECT trace_id, device, phase, region_id, sum(host_ns) AS host_ns

@@ -82,7 +82,8 @@ SELECT
     trace_id, pid, tid, event_id, if(is_backward, 'backward', 'forward'), name, start_ns, end_ns
 FROM autograd_calls;
 
--- One row per scope, and per launch and device operation inside a scope: the path of the names
+-- One row per scope, and per launch (or operator that issues work by a launch of another thread,
+-- see kernels) and device operation inside a scope: the path of the names
 -- around it, including its own.
 --
 -- A scope's depth is the number of scopes running on its thread when it starts; the scope around it
@@ -96,7 +97,7 @@ FROM autograd_calls;
 -- stored: per trace
 --
 -- trace_id  VARCHAR  trace
--- id        BIGINT   event_id of the scope, the launch or the operation
+-- id        BIGINT   event_id of the scope, the launch (kernels.issued_by) or the operation
 -- kind      VARCHAR  module, annotation, backward, forward or device, as in _scopes; point if it is
 --                    not a scope
 -- pid       VARCHAR  process
@@ -127,11 +128,11 @@ points AS (
         trace_id,
         hash(
             trace_id,
-            if(launch_id IS NULL, CAST(device AS VARCHAR), launch_pid),
-            if(launch_id IS NULL, CAST(stream AS VARCHAR), launch_tid)
+            if(issued_by IS NULL, CAST(device AS VARCHAR), issued_pid),
+            if(issued_by IS NULL, CAST(stream AS VARCHAR), issued_tid)
         ) AS thread_id,
-        coalesce(launch_id, kernel_id) AS id,
-        if(launch_id IS NULL, start_ns, launch_ns) AS at_ns
+        coalesce(issued_by, kernel_id) AS id,
+        if(issued_by IS NULL, start_ns, issued_ns) AS at_ns
     FROM kernels
     SEMI JOIN scoped_traces USING (trace_id)
 ),

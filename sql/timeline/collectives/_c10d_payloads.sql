@@ -31,10 +31,10 @@ launched AS (
     FROM kernels
     ASOF JOIN calls
         ON calls.trace_id = kernels.trace_id
-        AND calls.pid = kernels.launch_pid
-        AND calls.tid = kernels.launch_tid
-        AND calls.start_ns <= kernels.launch_ns
-    WHERE kernels.kind = 'communication' AND kernels.launch_ns <= calls.end_ns
+        AND calls.pid = kernels.issued_pid
+        AND calls.tid = kernels.issued_tid
+        AND calls.start_ns <= kernels.issued_ns
+    WHERE kernels.kind = 'communication' AND kernels.issued_ns <= calls.end_ns
 )
 SELECT
     launched.trace_id, launched.kernel_id,

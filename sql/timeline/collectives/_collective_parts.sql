@@ -44,7 +44,7 @@ WHERE class = 'communication';
 CREATE VIEW _collective_parts AS
 WITH their_kernels AS (
     SELECT
-        trace_id, kernel_id, stream, display_name, launch_ns, launch_pid, launch_tid, op_id
+        trace_id, kernel_id, stream, display_name, issued_ns, issued_pid, issued_tid, op_id
     FROM kernels
     SEMI JOIN _collective_ops USING (trace_id, kernel_id)
 ),
@@ -52,8 +52,8 @@ parts AS (
     SELECT
         ops.trace_id, ops.device, ops.kernel_id, ops.role, kernels.stream, ops.start_ns,
         ops.end_ns, ops.name, ops.program, ops.execution_id,
-        ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.launch_ns,
-        kernels.launch_pid, kernels.launch_tid, kernels.op_id
+        ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.issued_ns,
+        kernels.issued_pid, kernels.issued_tid, kernels.op_id
     FROM _collective_ops AS ops
     LEFT JOIN their_kernels AS kernels
         ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
@@ -94,10 +94,10 @@ launched AS (
     FROM parts
     ASOF JOIN annotated
         ON annotated.trace_id = parts.trace_id
-        AND annotated.pid = parts.launch_pid
-        AND annotated.tid = parts.launch_tid
-        AND annotated.start_ns <= parts.launch_ns
-    WHERE parts.launch_ns <= annotated.end_ns
+        AND annotated.pid = parts.issued_pid
+        AND annotated.tid = parts.issued_tid
+        AND annotated.start_ns <= parts.issued_ns
+    WHERE parts.issued_ns <= annotated.end_ns
 ),
 given AS (
     SELECT

@@ -66,17 +66,17 @@ grouped AS (
 launched AS (
     SELECT
         kernels.trace_id, kernels.kernel_id, numbered.pid, numbered.tid, numbered.nth,
-        numbered.end_ns, kernels.launch_ns,
+        numbered.end_ns, kernels.issued_ns,
         count(*) OVER (
             PARTITION BY kernels.trace_id, numbered.pid, numbered.tid, numbered.nth
         ) AS operations
     FROM kernels
     ASOF JOIN numbered
         ON numbered.trace_id = kernels.trace_id
-        AND numbered.pid = kernels.launch_pid
-        AND numbered.tid = kernels.launch_tid
-        AND numbered.start_ns <= kernels.launch_ns
-    WHERE kernels.kind = 'communication' AND kernels.launch_ns <= numbered.end_ns
+        AND numbered.pid = kernels.issued_pid
+        AND numbered.tid = kernels.issued_tid
+        AND numbered.start_ns <= kernels.issued_ns
+    WHERE kernels.kind = 'communication' AND kernels.issued_ns <= numbered.end_ns
 )
 SELECT
     launched.trace_id, launched.kernel_id, grouped.communicator AS process_group,

@@ -166,7 +166,8 @@ LEFT JOIN sums AS till
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- idle_us         DOUBLE   time in which the device is idle or waits while it is in flight, µs
 -- before_us       DOUBLE   from the end of the collectives before it on the device, else from the
---                          device's first operation, to its start, µs; 0 where they overlap
+--                          first operation on any device of the trace, to its start, µs; 0 where
+--                          they overlap
 -- computed_before_us  DOUBLE  of that, time in which the device computes, µs
 -- process_group   VARCHAR  group of ranks, as the trace names it
 -- group_ranks     VARCHAR  the ranks of that group, as the trace lists them

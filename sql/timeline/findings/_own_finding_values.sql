@@ -176,7 +176,7 @@ FROM wholes
 UNION ALL
 SELECT
     trace_id, 'between-programs', 100 * gap_us / whole_us, gap_us,
-    format('{:.1f} µs in {} gaps', gap_us, gaps),
+    format('{:.1f} µs in {} gap{}', gap_us, gaps, if(gaps = 1, '', 's')),
     format(
         'SELECT * FROM gaps WHERE trace_id = ''{}'' AND kind = ''between_programs'' '
             || 'ORDER BY gap_us DESC',
@@ -190,7 +190,7 @@ SELECT
     trace_id, 'single-hot-op', 100 * least(self_us, whole_us) / whole_us,
     least(self_us, whole_us),
     format(
-        '{}: {:.3f} µs in {} calls{}', op, self_us, calls,
+        '{}: {:.3f} µs in {} call{}{}', op, self_us, calls, if(calls = 1, '', 's'),
         coalesce(', program ' || program, '')
     ),
     format(
@@ -207,8 +207,8 @@ SELECT
         '{:.1f} µs with nothing but copies and fills{}', memory_us,
         coalesce(
             format(
-                '; longest in all: {}, {:.1f} µs in {} calls{}', op, self_us, calls,
-                coalesce(', program ' || program, '')
+                '; longest in all: {}, {:.1f} µs in {} call{}{}', op, self_us, calls,
+                if(calls = 1, '', 's'), coalesce(', program ' || program, '')
             ),
             ''
         )
@@ -221,8 +221,10 @@ UNION ALL
 SELECT
     trace_id, 'pre-op-gap', 100 * gap_us / whole_us, gap_us,
     format(
-        'before {}: {:.3f} µs in {} gaps, the longest {:.3f} µs; first operation after them: {}',
-        _display_name(payload_name), gap_us, gaps, longest_us, _display_name(marker_name)
+        'before {}: {:.3f} µs in {}; first operation after {}: {}', _display_name(payload_name),
+        gap_us,
+        if(gaps = 1, '1 gap', format('{} gaps, the longest {:.3f} µs', gaps, longest_us)),
+        if(gaps = 1, 'it', 'them'), _display_name(marker_name)
     ),
     format(
         'SELECT * FROM gaps WHERE trace_id = ''{}'' AND payload_name = ''{}'' ORDER BY gap_us DESC',

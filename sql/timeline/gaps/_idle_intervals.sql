@@ -158,7 +158,7 @@ WHERE events.lane = 'host';
 -- interval into up to three parts: before the call began, while it ran, after it returned. In the
 -- first two the device waits for the host. If operations have no launch calls of their own but
 -- programs do, the call that enqueued the program splits the interval between two runs. The rows of
--- a device are disjoint and sum to its idle time, to the nanosecond.
+-- a device are disjoint and sum to idle_us less wait_us of time_breakdown, to the nanosecond.
 --
 -- stored: per trace
 --

@@ -208,9 +208,10 @@ GROUP BY trace_id;
 -- came next, and why.
 --
 -- A gap is time with no operation of the device running, at least as long as in gap_limits; its
--- rows and the idle time shorter than that, or at the edges of the window, sum to idle_us of
--- time_breakdown. The marker is the operation that ends the gap. If the marker does no work of its
--- own (gap_markers), the payload is the first operation after it that does; else both are the same.
+-- rows and the idle time shorter than that, or at the edges of the window, sum to idle_us less
+-- wait_us of time_breakdown. The marker is the operation that ends the gap. If the marker does no
+-- work of its own (gap_markers), the payload is the first operation after it that does; else both
+-- are the same.
 --
 -- stored: per trace
 --

@@ -1,5 +1,6 @@
 -- One row per device, cause of idleness and concurrent host activity: why the device is idle. The
--- rows of a device sum to its idle time exactly.
+-- rows of a device sum exactly to its time with nothing running: idle_us less wait_us of
+-- time_breakdown.
 --
 -- key: trace_id, device, cause, host_activity?
 --
@@ -14,7 +15,7 @@
 -- intervals      BIGINT   idle intervals it is part of
 -- idle_us        DOUBLE   idle time, µs
 -- max_us         DOUBLE   the most in one interval, µs
--- idle_pct       DOUBLE   share of the device's idle time
+-- idle_pct       DOUBLE   share of that time of the device
 -- window_pct     DOUBLE   share of the trace's window
 -- advice         VARCHAR  what to look at next
 CREATE VIEW idle_causes AS

@@ -97,7 +97,7 @@ queued AS (
     -- The queue over all streams, with a zero change at each end of a pass.
     SELECT trace_id, device, at_ns, sum(step) AS step
     FROM (
-        SELECT trace_id, device, launch_ns AS at_ns, 1 AS step FROM operations
+        SELECT trace_id, device, least(launch_ns, start_ns) AS at_ns, 1 AS step FROM operations
         UNION ALL
         SELECT trace_id, device, end_ns, -1 FROM operations
         UNION ALL

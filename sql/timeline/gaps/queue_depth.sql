@@ -1,7 +1,8 @@
 -- One row per moment at which the queue of a stream changes: what the host has launched and the
 -- device has not finished, from that moment to the next.
 --
--- A launch counts from the start of its call, all operations of a graph at once. Operations whose
+-- A launch counts from the start of its call, all operations of a graph at once; from the start of
+-- the operation if that comes first, as the clocks of host and device may differ. Operations whose
 -- launch the trace does not show are left out.
 --
 -- key: trace_id, device, stream?, start_ns
@@ -16,7 +17,9 @@
 -- waiting      BIGINT   of those, operations not started
 CREATE VIEW queue_depth AS
 WITH edges AS (
-    SELECT trace_id, rank, device, stream, launch_ns AS at_ns, 1 AS launched, 1 AS waits
+    SELECT
+        trace_id, rank, device, stream, least(launch_ns, start_ns) AS at_ns, 1 AS launched,
+        1 AS waits
     FROM kernels
     WHERE launch_ns IS NOT NULL
     UNION ALL

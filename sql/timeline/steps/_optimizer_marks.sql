@@ -13,7 +13,8 @@ WITH notes AS (
     SELECT trace_id, pid, tid, start_ns, end_ns
     FROM events
     WHERE
-        lane = 'host' AND category = 'user_annotation' AND dur_ns > 0
+        -- torch_npu and PyTorch 1.8 write annotations as operators.
+        lane = 'host' AND category IN ('user_annotation', 'cpu_op', 'operator') AND dur_ns > 0
         AND starts_with(name, 'Optimizer.step#')
 ),
 beginnings AS (
@@ -36,12 +37,12 @@ ends AS (
 launches AS (
     SELECT e.trace_id, e.pid, e.end_ns, count(*) AS launches
     FROM (
-        SELECT trace_id, launch_pid, launch_ns
+        SELECT trace_id, issued_pid, issued_ns
         FROM kernels
-        WHERE launch_ns IS NOT NULL
+        WHERE issued_ns IS NOT NULL
     ) AS k
     ASOF JOIN ends AS e
-        ON e.trace_id = k.trace_id AND e.pid = k.launch_pid AND e.end_ns > k.launch_ns
+        ON e.trace_id = k.trace_id AND e.pid = k.issued_pid AND e.end_ns > k.issued_ns
     GROUP BY e.trace_id, e.pid, e.end_ns
 ),
 heavy AS (

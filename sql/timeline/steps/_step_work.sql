@@ -1,9 +1,9 @@
 -- One row per device operation that belongs to a step. It belongs to one step at most.
 --
--- By launches: to the step in whose host time it was launched, a graph's operations by the launch
--- of the graph. The marked thread takes precedence, then launches by other threads of its process
--- in that time, such as those of the backward pass of a training step. When the operation ran does
--- not matter, and one whose launch the trace does not show belongs to no step.
+-- By launches: to the step in whose host time it was issued (see kernels), a graph's operations by
+-- the launch of the graph. The marked thread takes precedence, then what other threads of its
+-- process issued in that time, such as the backward pass of a training step. When the operation ran
+-- does not matter, and one for which the trace does not show it belongs to no step.
 --
 -- By device marks, program runs or, as a last resort, the host's time: to the step in which it
 -- starts. By step ids: to the step named in its row.
@@ -31,22 +31,22 @@ sources AS (
 ),
 operations AS MATERIALIZED (
     SELECT
-        kernels.trace_id, kernels.device, kernel_id, stream, start_ns, end_ns, launch_ns,
-        work_source, if(has_process, launch_pid, '') AS pid, launch_tid AS tid
+        kernels.trace_id, kernels.device, kernel_id, stream, start_ns, end_ns, issued_ns,
+        work_source, if(has_process, issued_pid, '') AS pid, issued_tid AS tid
     FROM kernels
     JOIN sources ON sources.trace_id = kernels.trace_id AND sources.device = kernels.device
 ),
 launched AS (
     SELECT
         operations.trace_id, operations.device, kernel_id, stream, operations.start_ns,
-        operations.end_ns, launch_ns, operations.pid,
-        CASE WHEN launch_ns < spans.end_ns THEN step_id END AS step_id
+        operations.end_ns, issued_ns, operations.pid,
+        CASE WHEN issued_ns < spans.end_ns THEN step_id END AS step_id
     FROM operations
     ASOF LEFT JOIN spans
         ON spans.trace_id = operations.trace_id AND spans.device = operations.device
         AND coalesce(spans.pid, '') = operations.pid AND spans.tid = operations.tid
-        AND spans.start_ns <= operations.launch_ns
-    WHERE operations.work_source = 'launches' AND launch_ns IS NOT NULL
+        AND spans.start_ns <= operations.issued_ns
+    WHERE operations.work_source = 'launches' AND issued_ns IS NOT NULL
 ),
 meanwhile AS (
     SELECT
@@ -56,8 +56,8 @@ meanwhile AS (
     ASOF JOIN spans
         ON spans.trace_id = launched.trace_id AND spans.device = launched.device
         AND coalesce(spans.pid, '') = launched.pid
-        AND spans.start_ns <= launched.launch_ns
-    WHERE launched.step_id IS NULL AND launched.launch_ns < spans.end_ns
+        AND spans.start_ns <= launched.issued_ns
+    WHERE launched.step_id IS NULL AND launched.issued_ns < spans.end_ns
 ),
 sought AS (
     SELECT

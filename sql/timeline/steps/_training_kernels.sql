@@ -21,9 +21,10 @@ WITH names AS (
     FROM (
         SELECT subject, name, unnest(_matching_direction_rules(name)) AS priority
         FROM (
+            -- torch_npu and PyTorch 1.8 write annotations as operators.
             SELECT DISTINCT 'annotation' AS subject, name
             FROM events
-            WHERE lane = 'host' AND category = 'user_annotation'
+            WHERE lane = 'host' AND category IN ('user_annotation', 'cpu_op', 'operator')
             UNION
             SELECT s.subject, k.display_name
             FROM (SELECT DISTINCT display_name FROM kernels) AS k
@@ -38,7 +39,9 @@ notes AS (
     FROM events AS e
     JOIN names AS n
         ON n.subject = 'annotation' AND n.direction = 'optimizer' AND n.name = e.name
-    WHERE e.lane = 'host' AND e.category = 'user_annotation' AND e.dur_ns > 0
+    WHERE
+        e.lane = 'host' AND e.category IN ('user_annotation', 'cpu_op', 'operator')
+        AND e.dur_ns > 0
     QUALIFY e.start_ns >= coalesce(max(e.end_ns) OVER (
         PARTITION BY e.trace_id, e.pid, e.tid ORDER BY e.start_ns, e.end_ns DESC, e.event_id
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -57,9 +60,9 @@ optimized AS (
     SELECT k.trace_id, k.kernel_id
     FROM kernels AS k
     ASOF JOIN notes AS n
-        ON n.trace_id = k.trace_id AND n.pid = k.launch_pid AND n.tid = k.launch_tid
-        AND n.start_ns <= k.launch_ns
-    WHERE k.launch_ns < n.end_ns
+        ON n.trace_id = k.trace_id AND n.pid = k.issued_pid AND n.tid = k.issued_tid
+        AND n.start_ns <= k.issued_ns
+    WHERE k.issued_ns < n.end_ns
 ),
 given AS (
     SELECT

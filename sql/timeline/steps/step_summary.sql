@@ -14,8 +14,9 @@
 -- scope         VARCHAR   all or steady
 -- steps         BIGINT    steps
 -- without_work  BIGINT    of these, steps to which no device operation belongs
--- mean_us       DOUBLE    mean duration on the device, marker_us of step_times, µs; this and the
---                         next ones are NULL if no step has one
+-- mean_us       DOUBLE    mean duration on the device, or on the host in a trace without device
+--                         operations: marker_us of step_times, µs; this and the next ones are NULL
+--                         if no step has one
 -- median_us     DOUBLE    median, µs
 -- p90_us        DOUBLE    90th percentile, interpolated, µs
 -- min_us        DOUBLE    shortest, µs

@@ -19,6 +19,7 @@
 -- start_ns           BIGINT   earliest start on a device, ns
 -- end_ns             BIGINT   latest end on a device, ns
 -- marker_us          DOUBLE   longest duration on a device, dur_us of steps: the time of the step;
+--                             in a trace without device operations that of its mark on the host;
 --                             NULL for a step that launched nothing, µs
 -- reference_mean_us  DOUBLE   mean duration of the devices, µs
 -- spread_us          DOUBLE   longest duration less the shortest, µs

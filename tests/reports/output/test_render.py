@@ -48,6 +48,15 @@ def test_numbers_of_a_column_have_as_many_decimals():
     assert page[2:] == ["  1.50   1", " 12.25   2", "  3.00   3"]
 
 
+def test_names_that_would_be_cut_to_the_same_keep_where_they_begin_to_differ():
+    names = [f"FSDP::pre_forward (blocks.{block}._fsdp_wrapped_module)" for block in (0, 11)]
+    page = lines(Screen(36), [(names[0], 1), (names[1], 2), ("k" * 40, 3)], text("name"), Column("n"))
+    # 31 characters: 12 of the beginning, the ellipsis, and 18 from the number on, cut in the middle.
+    assert [line.split()[0:-1] for line in page[2:]] == [
+        ["FSDP::pre_fo…0._fsdp_wra…odule)"], ["FSDP::pre_fo…11._fsdp_wr…odule)"], ["k" * 18 + "…" + "k" * 12],
+    ]  # fmt: skip
+
+
 def test_a_share_has_a_bar_of_its_whole_and_a_size_one_of_the_largest():
     looks = {"pct": Look(2, "share"), "us": Look(2, "size")}
     page = lines(Screen(80, looks=looks), [(50, 1), (25, 2)], Column("pct"), Column("n"))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tracelake.reports.summary.document import section
 from tracelake.reports.summary.headline import Headline, duration, headline, shortened
 
 from ... import summary_cases as cases
@@ -39,7 +40,15 @@ def test_a_trace_without_device_operations_has_a_headline_too(made_up):
     assert found.parts == ()
     assert dict(found.lines())["time"] == "no device operation takes time"
     assert dict(found.lines())["step"].startswith("no steps are marked")
-    assert dict(found.lines())["first"] == "nothing stands out"
+    assert dict(found.lines())["first"] == "the trace holds too little to judge"
+
+
+def test_steps_that_only_the_host_shows_are_said_to_be_on_the_host(lake, tmp_path):
+    lake.ingest(Trace().mark("ProfilerStep#1", 0, 90).write(tmp_path / "host.json"))
+    found = headline(lake.store, lake.resolve("host"))
+    assert dict(found.lines())["step"] == "90.0 µs a step on the host (profiler step; the only one)"
+    basis = section(lake.store, lake.resolve("host"), "step_time")["basis"]
+    assert basis.startswith("Times in µs, on the host; steady")
 
 
 @pytest.mark.parametrize("name", data_files("kineto/hf_vit*h100*", "jax/*.gz", "ascend/synthetic/forward_passes.csv"))

@@ -44,6 +44,15 @@ def test_idle_time_names_only_the_parts_that_it_has(made_up):
     assert not [text for text in told.values() if " 0.0 µs" in text]
 
 
+def test_one_gap_is_no_gaps(made_up):
+    told = dict(
+        made_up.rows("SELECT trace, evidence FROM findings JOIN traces USING (trace_id) WHERE finding = 'pre-op-gap'")
+    )
+    assert told["A"] == "before fusion.1: 20.000 µs in 1 gap; first operation after it: fusion.1"
+    expected = "before fusion.1: 32.000 µs in 2 gaps, the longest 20.000 µs; first operation after them: fusion.1"
+    assert told["B"] == expected
+
+
 @pytest.mark.parametrize(
     ("case", "expected"),
     [

@@ -275,6 +275,24 @@ def test_queues_never_hold_less_than_nothing(lake):
     assert lake.rows("SELECT min(depth), min(waiting), min(depth - waiting) FROM queue_depth") == [(0, 0, 0)]
 
 
+@in_one_lake
+def test_an_operation_that_starts_before_its_launch_is_in_the_queue_from_its_start(tmp_path):
+    # Clocks of host and device differ: three layers of one kernel each, launched when it runs for 1 of its 5.
+    events = [
+        row for at in (0, 10, 20) for row in (
+            event("python_function", f"nn.Module: ToyDecoderLayer_{at // 10}", at, at + 8),
+            launch("cudaLaunchKernel", at + 1, at + 3, at + 1), event("kernel", "gemm", at, at + 5, correlation=at + 1),
+        )
+    ]  # fmt: skip
+    path = tmp_path / "early.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = yield path
+    queue = lake.rows("SELECT start_ns // 1000, depth, waiting FROM queue_depth ORDER BY start_ns")
+    assert queue == [(0, 1, 0), (5, 0, 0), (10, 1, 0), (15, 0, 0), (20, 1, 0), (25, 0, 0)]
+    # 15 of the 25 of the pass have an operation in the queue.
+    assert lake.rows("SELECT mean_depth, queue_empty_pct FROM pass_bounds") == [(0.6, 40)]
+
+
 def test_passes_are_bound_by_what_the_traces_are_known_for(lake):
     # Eager prefill with tensor parallelism is launch-bound; graphs and long queues are not.
     assert lake.rows(

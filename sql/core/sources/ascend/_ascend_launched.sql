@@ -222,7 +222,9 @@ ASOF JOIN starts
 -- One row per counted device row of an Ascend trace with its launch and its operator.
 --
 -- A timeline shows launches by arrows, a database by numbers. The row of a table inherits the
--- launch of its twin there, a collective that of the kernel that executed it.
+-- launch of its twin there, a collective that of the kernel that executed it. With torch_npu's task
+-- queue, an operator only enqueues its work: another thread makes the call, up to milliseconds
+-- later.
 --
 -- rows: of ascend traces
 --
@@ -236,6 +238,11 @@ ASOF JOIN starts
 -- launch_tid      VARCHAR  thread of the launch
 -- op_id           BIGINT   event_id of the operator
 -- shapes_id       BIGINT   event_id of the innermost operator that has the shapes of its inputs
+-- issued_by       BIGINT   event_id of the operator, if it runs on another thread than the launch
+--                          or the launch is unknown
+-- issued_ns       BIGINT   start of that operator, ns
+-- issued_pid      VARCHAR  process of that operator
+-- issued_tid      VARCHAR  thread of that operator
 CREATE VIEW _ascend_launched AS
 WITH counted AS (
     SELECT trace_id, kernel_id, correlation FROM _operations WHERE source IS NOT NULL
@@ -291,13 +298,15 @@ scoped AS (
     GROUP BY trace_id, kernel_id
 ),
 wanted AS (
-    SELECT DISTINCT trace_id, launch_id FROM scoped WHERE launch_id IS NOT NULL
+    SELECT trace_id, launch_id AS event_id FROM scoped WHERE launch_id IS NOT NULL
+    UNION
+    SELECT trace_id, op_id FROM scoped WHERE op_id IS NOT NULL
 ),
-launches AS (
-    SELECT events.trace_id, event_id AS launch_id, start_ns, pid, tid
+hosts AS (
+    SELECT events.trace_id, events.event_id, start_ns, pid, tid
     FROM events
     SEMI JOIN wanted
-        ON wanted.trace_id = events.trace_id AND wanted.launch_id = events.event_id
+        ON wanted.trace_id = events.trace_id AND wanted.event_id = events.event_id
     WHERE lane = 'host'
 )
 SELECT
@@ -313,9 +322,16 @@ SELECT
     launches.pid AS launch_pid,
     launches.tid AS launch_tid,
     scoped.op_id,
-    scoped.shapes_id
+    scoped.shapes_id,
+    operators.event_id AS issued_by,
+    operators.start_ns AS issued_ns,
+    operators.pid AS issued_pid,
+    operators.tid AS issued_tid
 FROM counted
 LEFT JOIN correlated USING (trace_id, kernel_id)
 LEFT JOIN scoped USING (trace_id, kernel_id)
-LEFT JOIN launches
-    ON launches.trace_id = counted.trace_id AND launches.launch_id = scoped.launch_id;
+LEFT JOIN hosts AS launches
+    ON launches.trace_id = counted.trace_id AND launches.event_id = scoped.launch_id
+LEFT JOIN hosts AS operators
+    ON operators.trace_id = counted.trace_id AND operators.event_id = scoped.op_id
+    AND (operators.pid, operators.tid) IS DISTINCT FROM (launches.pid, launches.tid);
