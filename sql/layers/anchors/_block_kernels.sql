@@ -11,7 +11,8 @@
 -- family: the first norm of a pass has no residual input and is often another kernel. If the walk
 -- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
 -- the last norm that has a product between it and the anchor. Where models take turns, a layer
--- begins within its turn. If passes have one layer, no blocks can be compared: it opens as most
+-- begins within its turn, and with kernels launched by backward functions only if its anchor is one
+-- of these. If passes have one layer, no blocks can be compared: it opens as most
 -- layers of _sample_series do around the same anchor; else with that last norm; else, if no norm is
 -- in its turn, with the last product before the anchor.
 CREATE VIEW _inside_starts AS
@@ -36,7 +37,8 @@ counted AS (
         lead(f.family) OVER in_time AS next_family,
         (lag(f.family, 2) OVER in_time, lag(f.family) OVER in_time) AS behind,
         first_value(f.family) OVER block AS anchor_family,
-        k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block AS in_turn,
+        k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block
+            AND (b.kernel_id IS NULL) = first_value(b.kernel_id IS NULL) OVER block AS in_turn,
         starts_with(k.category, 'gemm') AS is_product,
         k.category IN ('attention backward', 'norm backward') AS runs_backward,
         k.natural_role = 'begin'
@@ -44,6 +46,7 @@ counted AS (
             AS is_before_product
     FROM _lane_kernels AS k
     JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
+    LEFT JOIN _backward_launches AS b ON b.trace_id = k.trace_id AND b.kernel_id = k.kernel_id
     WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
     WINDOW
         block AS (
@@ -257,7 +260,8 @@ LEFT JOIN sampled AS s
 -- half          VARCHAR  label of the block within its layer
 -- position      BIGINT   place of the kernel in its block, from 1
 -- length        BIGINT   kernels in the block
--- runs_backward  BOOLEAN  it is attention or a norm that runs backward
+-- runs_backward  BOOLEAN  it is attention or a norm that runs backward, or a backward function of
+--                         PyTorch launched it
 -- in_turn       BOOLEAN  it is of the same turn of its model as the block's end at the anchor
 -- is_late_norm  BOOLEAN  it is a norm after the block's feed-forward
 -- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
@@ -269,7 +273,8 @@ WITH numbered AS (
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.name, k.natural_role, k.kind, k.call_ns, k.turn_ns, k.seq,
         k.category IN ('activation', 'moe', 'moe_gemm') AS feeds_forward,
-        k.category IN ('attention backward', 'norm backward') AS runs_backward,
+        k.category IN ('attention backward', 'norm backward') OR b.kernel_id IS NOT NULL
+            AS runs_backward,
         k.anchor_count, k.num_layers, k.stride, k.extra, k.missed, k.remainder, k.pass_source,
         k.blocks_per_layer, k.half_labels, k.role = 'end' OR k.is_late AS cut_from_end,
         CASE k.role
@@ -280,6 +285,7 @@ WITH numbered AS (
         END AS block
     FROM _lane_kernels AS k
     LEFT JOIN _inside_starts AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN _backward_launches AS b ON b.trace_id = k.trace_id AND b.kernel_id = k.kernel_id
     WINDOW lane AS (PARTITION BY k.trace_id, k.series, k.device ORDER BY k.seq)
 ),
 placed AS (

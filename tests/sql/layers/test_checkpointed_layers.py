@@ -33,9 +33,14 @@ class Checkpointed(Step):
         self.event("python_function", f"nn.Module: ToyDecoderLayer_{layer}", start, tid)
         self.now += 1
 
-    def function(self, name, kernels, sequence, thread, layers=()):
+    def function(self, name, kernels, sequence, thread, layers=(), again=()):
         start = self.now
         self.now += 1
+        for kernel in again:
+            begin = self.now
+            self.launch(kernel, 2)
+            self.event("cpu_op", "aten::some", begin, 2, **self.number(self.nested, 0))
+            self.nested += 1
         for layer in layers:
             self.module(layer, 2, numbered=True)
         for _ in layers:
@@ -86,3 +91,52 @@ def test_what_a_checkpoint_around_one_layer_computes_again_and_goes_back_through
         "JOIN passes USING (trace_id, device, pass_id) GROUP BY ALL ORDER BY ALL"
     )
     assert found == [*backward, *(("forward", layer, RECOMPUTED) for layer in range(LAYERS))]
+
+
+class Unnamed(Checkpointed):
+    """Writes steps whose modules, loss and gradients have no names that tell: autograd's functions alone show them."""
+
+    def __init__(self, layer, again, gradients):
+        super().__init__()
+        self.steps, self.optimizer = 3, "adam_kernel"
+        self.layer, self.again, self.gradients = layer, again, gradients
+
+    def batch(self):
+        for nth in range(4):
+            start = self.now
+            for kernel in self.layer:
+                self.launch(kernel, 1)
+            self.event("cpu_op", "CheckpointFunction", start, 1, **self.number(nth, 0))
+        self.forward("MyLoss", "triton_red_fused_exp_sub_0", 4)
+        self.function("MyLossBackward", ["triton_poi_fused_mul_1"], 4, 1)
+        for nth in reversed(range(4)):
+            before, after = self.gradients
+            for kernel in before:
+                self.function("MmBackward0", [kernel], 10, 1)
+            self.function("CheckpointFunctionBackward", after, nth, 1, again=self.again)
+
+
+FULL = ["rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_out", "rms_norm_kernel", "nvjet_ffn"]
+LAYERS_SEEN = (
+    "SELECT direction, pass_id, layer_id, list(name ORDER BY position) FROM layer_kernels "
+    "JOIN passes USING (trace_id, device, pass_id) GROUP BY ALL ORDER BY min(layer_kernels.start_ns)"
+)
+
+
+@in_one_lake
+def test_layers_computed_again_by_backward_functions_are_a_pass_of_their_own_though_no_name_says_so(tmp_path):
+    gradients = ["nvjet_dx", "fused_grad_kernel", "nvjet_dx"]
+    lake = yield Unnamed(FULL, FULL, ([], gradients)).write(tmp_path / "full.json")
+    expected = []
+    for step in range(3):
+        expected += [("forward", 2 * step, layer, FULL) for layer in range(4)]
+        expected += [("backward", 2 * step + 1, layer, FULL + gradients) for layer in (3, 2, 1, 0)]
+    assert lake.rows(LAYERS_SEEN) == expected
+
+
+@in_one_lake
+def test_attention_that_alone_is_computed_again_is_no_layer(tmp_path):
+    # It runs in the middle of the layer's gradients: where the layer begins among them, it does not show.
+    gradients = (["nvjet_dx", "rms_norm_backward_kernel"], ["flash_bwd_kernel", "nvjet_dx", "rms_norm_backward_kernel"])
+    lake = yield Unnamed(FULL, ["flash_fwd_kernel"], gradients).write(tmp_path / "core.json")
+    assert lake.rows(LAYERS_SEEN) == [(None, step, layer, FULL) for step in range(3) for layer in range(4)]
