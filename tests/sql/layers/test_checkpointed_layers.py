@@ -41,12 +41,12 @@ class Checkpointed(Step):
             self.launch(kernel, 2)
             self.event("cpu_op", "aten::some", begin, 2, **self.number(self.nested, 0))
             self.nested += 1
+        first = self.nested
         for layer in layers:
             self.module(layer, 2, numbered=True)
-        for _ in layers:
-            self.function("MmBackward0", ["nvjet_dx", "nvjet_dw"], self.nested - 1, 2)
-            self.function("ScaledDotProductBackward0", ["flash_bwd_kernel"], self.nested - 2, 2)
-            self.nested -= 2
+        for made in reversed(range(first, first + 2 * len(layers), 2)):
+            self.function("MmBackward0", ["nvjet_dx", "nvjet_dw"], made + 1, 2)
+            self.function("ScaledDotProductBackward0", ["flash_bwd_kernel"], made, 2)
         for kernel in kernels:
             self.launch(kernel, 2)
         self.event("cpu_op", name, start + 0.5, 2, **self.number(sequence, thread))
