@@ -40,7 +40,8 @@ counted AS (
         k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block
             AND (b.kernel_id IS NULL) = first_value(b.kernel_id IS NULL) OVER block AS in_turn,
         starts_with(k.category, 'gemm') AS is_product,
-        k.category IN ('attention backward', 'norm backward') AS runs_backward,
+        k.category IN ('attention backward', 'norm backward') OR b.kernel_id IS NOT NULL
+            AS runs_backward,
         k.natural_role = 'begin'
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
             AS is_before_product

@@ -96,20 +96,23 @@ def test_what_a_checkpoint_around_one_layer_computes_again_and_goes_back_through
 class Unnamed(Checkpointed):
     """Writes steps whose modules, loss and gradients have no names that tell: autograd's functions alone show them."""
 
-    def __init__(self, layer, again, gradients):
+    def __init__(self, layer, again, gradients, layers=4, batches=1):
         super().__init__()
-        self.steps, self.optimizer = 3, "adam_kernel"
+        self.steps, self.optimizer, self.layers, self.batches = 3, "adam_kernel", layers, batches
         self.layer, self.again, self.gradients = layer, again, gradients
 
     def batch(self):
-        for nth in range(4):
+        for nth in range(self.layers):
             start = self.now
             for kernel in self.layer:
                 self.launch(kernel, 1)
             self.event("cpu_op", "CheckpointFunction", start, 1, **self.number(nth, 0))
+        for kernel in ("rms_norm_kernel", "nvjet_head"):
+            self.launch(kernel, 1)
         self.forward("MyLoss", "triton_red_fused_exp_sub_0", 4)
         self.function("MyLossBackward", ["triton_poi_fused_mul_1"], 4, 1)
-        for nth in reversed(range(4)):
+        self.function("MmBackward0", ["nvjet_dx", "nvjet_dw"], 5, 1)
+        for nth in reversed(range(self.layers)):
             before, after = self.gradients
             for kernel in before:
                 self.function("MmBackward0", [kernel], 10, 1)
@@ -123,14 +126,18 @@ LAYERS_SEEN = (
 )
 
 
+# Of two layers, what precedes the first forward layer is what precedes the second backward layer.
+@pytest.mark.parametrize(("layers", "batches"), [(4, 1), (2, 4)])
 @in_one_lake
-def test_layers_computed_again_by_backward_functions_are_a_pass_of_their_own_though_no_name_says_so(tmp_path):
+def test_layers_computed_again_by_backward_functions_are_a_pass_of_their_own_though_no_name_says_so(
+    tmp_path, layers, batches
+):
     gradients = ["nvjet_dx", "fused_grad_kernel", "nvjet_dx"]
-    lake = yield Unnamed(FULL, FULL, ([], gradients)).write(tmp_path / "full.json")
+    lake = yield Unnamed(FULL, FULL, ([], gradients), layers, batches).write(tmp_path / f"{layers}.json")
     expected = []
-    for step in range(3):
-        expected += [("forward", 2 * step, layer, FULL) for layer in range(4)]
-        expected += [("backward", 2 * step + 1, layer, FULL + gradients) for layer in (3, 2, 1, 0)]
+    for batch in range(3 * batches):
+        expected += [("forward", 2 * batch, layer, FULL) for layer in range(layers)]
+        expected += [("backward", 2 * batch + 1, layer, FULL + gradients) for layer in reversed(range(layers))]
     assert lake.rows(LAYERS_SEEN) == expected
 
 
