@@ -20,7 +20,7 @@ GROUP BY words.word;
 -- One row per call of a collective on a device: when it ran, and what the device did meanwhile.
 --
 -- While nothing else runs, the time is exposed, and it is counted for one collective only, see
--- _collective_turns: the sum over a device is its exposed communication. A collective that is only
+-- awaited_turns: the sum over a device is its exposed communication. A collective that is only
 -- in flight exposes nothing: the device is then idle, or busy with something else. The work before
 -- a call begins where the last collective before it ended, or where the device's window begins.
 CREATE VIEW _collective_times AS

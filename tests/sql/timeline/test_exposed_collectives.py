@@ -51,6 +51,12 @@ def test_exposed_time_is_that_of_the_collective_which_the_device_waits_for(tmp_p
     lake = yield written(tmp_path, "t", list(kernels_of(kernels)))
     assert dict(lake.rows("SELECT kind, exposed_us FROM collectives")) == expected
     assert lake.rows("SELECT exposed_communication_us FROM time_breakdown") == [(sum(expected.values()),)]
+    # A comparison's work has the same times.
+    compared = (
+        "SELECT kind, exclusive_ns / 1000 FROM _step_shares JOIN collectives USING (trace_id, device) "
+        "WHERE kernel_id = collective_id"
+    )
+    assert dict(lake.rows(compared)) == expected
 
 
 @pytest.mark.parametrize("seed", range(3))
