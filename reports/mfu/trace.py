@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _PASSES = (
     "rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us, overhead_us, unmapped_us, "
-    "mapped_pct, flop, flop_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, 100 * cluster_mfu AS "
-    "cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct, "
+    "mapped_pct, flop, recomputed_flop, flop_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, "
+    "100 * cluster_mfu AS cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct, "
     "over_100_causes"
 )
 _UNITS = (
@@ -79,7 +79,7 @@ def report(found: dict[str, Any]) -> list[Part]:
     if trace["hardware"] is None:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
-    parts += _least(found["passes"])
+    parts += _least(found["passes"]) + _again(found["passes"])
     parts += _over(found)
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
@@ -101,6 +101,21 @@ def _least(passes: list[dict[str, Any]]) -> list[Part]:
     shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
     line = f"MFU is a lower bound: FLOP are known for {shown} of the time in kernels that multiply (FLOP known %)."
     return [f"- {line}"]
+
+
+def _again(passes: list[dict[str, Any]]) -> list[Part]:
+    """Return the caveat on passes whose MFU counts activations that are computed again."""
+    shown = {
+        (row["device"], row["pass_id"]): f"pass {row['pass_id']}: {flop_text(row['recomputed_flop'])},"
+        f" {100 * row['recomputed_flop'] / row['flop']:.1f} %"
+        for row in passes
+        if row["mfu_pct"] is not None and row["recomputed_flop"] and row["flop"]
+    }
+    if not shown:
+        return []
+    some = "; ".join(list(shown.values())[:3]) + ("; …" if len(shown) > 3 else "")
+    line = f"FLOP that compute activations again are counted ({some}): with them MFU is also called HFU."
+    return [f"- {line} The MFU of the paper on PaLM is without them."]
 
 
 def _over(found: dict[str, Any]) -> list[Part]:

@@ -164,7 +164,7 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
     trace = {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"}
     row = {"device": 0, "pass_id": 0, "phase": "", "time_us": 1.0, "kernel_count": 1, "sum_us": 1.0, "flop": 1.0}
     row |= {"mapped_pct": 1.0, "peak_tflops": 1.0, "tflops": 0.5, "mfu_pct": 50.0, "cluster_mfu_pct": None}
-    row |= {"mbu_pct": 50.0, "roofline_pct": 50.0}
+    row |= {"mbu_pct": 50.0, "roofline_pct": 50.0, "recomputed_flop": None}
 
     def caveats(*shares, mfu_pct=50.0):
         passes = [

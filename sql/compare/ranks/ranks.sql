@@ -51,7 +51,8 @@
 -- unpaired_calls            BIGINT   all others
 -- unpaired_reason           VARCHAR  reasons, with their counts
 -- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL if it
---                                    has all, or no call with a partner
+--                                    has all or no other rank of the run, and if the trace does not
+--                                    name them and no call has a partner
 -- clock_offset_us           DOUBLE   its clock minus that of the first rank that it is compared
 --                                    with, µs
 -- clock_residual_us         DOUBLE   largest uncertainty of the clocks of its calls, µs
@@ -82,23 +83,42 @@ clocks AS (
 devices AS (
     SELECT run, count(DISTINCT (trace_id, device)) AS devices FROM parts GROUP BY run
 ),
+grouped AS (
+    SELECT
+        trace_id, device, run, participants, process_group, group_ranks, group_size,
+        group_size_source
+    FROM parts
+    WHERE kind <> 'send-recv'
+),
+groups AS MATERIALIZED (
+    SELECT trace_id, device, run, process_group, group_ranks, group_size, is_alone, reason
+    FROM incomplete_groups(grouped)
+),
 reasons AS (
     SELECT
-        trace_id, device,
+        parts.trace_id, parts.device,
         CASE
             WHEN unaligned_reason IS NOT NULL THEN unaligned_reason
             WHEN devices = 1 THEN 'the lake has no other rank of the run'
             WHEN kind = 'send-recv' THEN 'messages between two ranks'
+            WHEN is_alone THEN 'no other rank of the group is in the lake'
             WHEN sequence IS NULL THEN 'without a number, and in another order on the other ranks'
-            WHEN min(trace_id) OVER of_rank <> max(trace_id) OVER of_rank
+            WHEN min(parts.trace_id) OVER of_rank <> max(parts.trace_id) OVER of_rank
                 THEN 'several captures of this rank show these calls'
             ELSE 'with a number that no other rank has'
         END AS reason
     FROM parts
     JOIN devices USING (run)
+    LEFT JOIN groups
+        ON groups.trace_id = parts.trace_id
+        AND groups.device = parts.device
+        AND groups.process_group IS NOT DISTINCT FROM parts.process_group
+        AND groups.group_ranks IS NOT DISTINCT FROM parts.group_ranks
+        AND groups.group_size = parts.group_size
     WHERE exposed_waiting_us IS NULL
     WINDOW of_rank AS (
-        PARTITION BY run, member, device, kind, process_group, group_ranks, sequence
+        PARTITION BY
+            run, member, parts.device, kind, parts.process_group, parts.group_ranks, sequence
     )
 ),
 counted_reasons AS (
@@ -116,7 +136,9 @@ unpaired AS (
 missing AS (
     SELECT
         trace_id, device, string_agg(DISTINCT reason, '; ' ORDER BY reason) AS reason
-    FROM incomplete_groups(parts)
+    FROM groups
+    JOIN devices USING (run)
+    WHERE devices > 1
     GROUP BY trace_id, device
 ),
 summed AS (

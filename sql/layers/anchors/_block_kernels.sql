@@ -10,7 +10,8 @@
 -- activations again and runs backward: before it is the backward of the head. If the walk
 -- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
 -- the last norm that has a product between it and the anchor. Where models take turns, a layer
--- begins within its turn. If passes have one layer, no blocks can be compared: it opens as most
+-- begins within its turn, and with kernels launched by backward functions only if its anchor is one
+-- of these. If passes have one layer, no blocks can be compared: it opens as most
 -- layers of _sample_series do around the same anchor; else with that last norm; else, if no norm is
 -- in its turn, with the last product before the anchor.
 CREATE VIEW _inside_starts AS
@@ -26,9 +27,10 @@ WITH counted AS (
         lead(k.family) OVER in_time AS next_family,
         (lag(k.family, 2) OVER in_time, lag(k.family) OVER in_time) AS behind,
         first_value(k.family) OVER block AS anchor_family,
-        k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block AS in_turn,
+        k.turn_ns IS NOT DISTINCT FROM first_value(k.turn_ns) OVER block
+            AND k.by_backward = first_value(k.by_backward) OVER block AS in_turn,
         starts_with(k.category, 'gemm') AS is_product,
-        k.category IN ('attention backward', 'norm backward') AS runs_backward,
+        k.category IN ('attention backward', 'norm backward') OR k.by_backward AS runs_backward,
         k.natural_role = 'begin'
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
             AS is_before_product
@@ -246,7 +248,8 @@ LEFT JOIN sampled AS s
 -- half          VARCHAR  label of the block within its layer
 -- position      BIGINT   place of the kernel in its block, from 1
 -- length        BIGINT   kernels in the block
--- runs_backward  BOOLEAN  it is attention or a norm that runs backward
+-- runs_backward  BOOLEAN  it is attention or a norm that runs backward, or a backward function of
+--                         PyTorch launched it
 -- in_turn       BOOLEAN  it is of the same turn of its model as the block's end at the anchor
 -- is_late_norm  BOOLEAN  it is a norm after the block's feed-forward
 -- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
@@ -258,7 +261,7 @@ WITH numbered AS (
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.name_id, k.natural_role, k.kind, k.call_ns, k.turn_ns, k.seq,
         k.category IN ('activation', 'moe', 'moe_gemm') AS feeds_forward,
-        k.category IN ('attention backward', 'norm backward') AS runs_backward,
+        k.category IN ('attention backward', 'norm backward') OR k.by_backward AS runs_backward,
         k.anchor_count, k.num_layers, k.stride, k.extra, k.missed, k.remainder, k.pass_source,
         k.blocks_per_layer, k.half_labels, k.role = 'end' OR k.is_late AS cut_from_end,
         CASE k.role

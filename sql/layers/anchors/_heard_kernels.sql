@@ -5,8 +5,9 @@
 -- no stream in their rows, or that of a helper, and a name for each call: they are found by their
 -- type, on the stream that spends the most time in attention, or else in anything. A softmax of
 -- unfused attention counts as attention, under a name that no other softmax has; a clamp from below
--- is a ReLU. Attention and norms that run backward mark no layer. Operations that enclose others,
--- such as a loop of XLA, are of no layer: their time is that of all layers in them.
+-- is a ReLU. Attention and norms that run backward mark no layer, nor does attention that alone is
+-- computed again for its gradient. Operations that enclose others, such as a loop of XLA, are of no
+-- layer: their time is that of all layers in them.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the host shows one alone or none
 -- device          INTEGER  device
@@ -47,7 +48,8 @@ SELECT
     END AS name,
     CASE
         WHEN w.kernel_id IS NOT NULL THEN 'attention'
-        WHEN r.role = 'inside' AND b.name IS NOT NULL THEN 'attention backward'
+        WHEN r.role = 'inside' AND (b.name IS NOT NULL OR g.kernel_id IS NOT NULL)
+            THEN 'attention backward'
         WHEN r.role = 'begin' AND b.name IS NOT NULL THEN 'norm backward'
         WHEN k.op_name = 'aten::clamp_min' THEN 'activation'
         ELSE k.category
@@ -62,6 +64,7 @@ LEFT JOIN _written_attention AS w ON w.trace_id = k.trace_id AND w.kernel_id = k
 LEFT JOIN anchor_roles AS r ON r.category = k.category
 LEFT JOIN _backward_names AS b
     ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
+LEFT JOIN _attention_again AS g ON g.trace_id = k.trace_id AND g.kernel_id = k.kernel_id
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
 ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
     ON p.trace_id = k.trace_id AND p.device = k.device

@@ -14,6 +14,7 @@
 -- category          VARCHAR    its category
 -- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
 -- kind              VARCHAR    compute or communication
+-- by_backward       BOOLEAN    a backward function of PyTorch launched it
 -- call_ns           BIGINT     start of the call of a model around its launch
 -- turn_ns           BIGINT     start of the model's turn, NULL unless several models take turns
 -- seq               BIGINT     position on the stream, from 0
@@ -44,8 +45,9 @@ marked AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         n.name_id, CASE WHEN r.role = 'begin' THEN 0 ELSE n.family END AS family,
-        k.category, r.role AS natural_role, k.kind, k.call_ns,
-        k.turn_ns, list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
+        k.category, r.role AS natural_role, k.kind, b.kernel_id IS NOT NULL AS by_backward,
+        k.call_ns, k.turn_ns,
+        list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
         p.is_late, p.stride, p.missed, p.remainder, p.pass_source
     FROM _seated_kernels AS k
@@ -56,11 +58,13 @@ marked AS (
         AND p.stream IS NOT DISTINCT FROM k.stream
     JOIN names AS n ON n.trace_id = k.trace_id AND n.name = k.name
     LEFT JOIN anchor_roles AS r ON r.category = k.category
+    LEFT JOIN _backward_launches AS b ON b.trace_id = k.trace_id AND b.kernel_id = k.kernel_id
     WHERE k.kind <> 'memory' AND p.stride IS NOT NULL
 )
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name_id, family,
-    category, natural_role, kind, call_ns, turn_ns, row_number() OVER lane - 1 AS seq, is_anchor,
+    category, natural_role, kind, by_backward, call_ns, turn_ns,
+    row_number() OVER lane - 1 AS seq, is_anchor,
     count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,

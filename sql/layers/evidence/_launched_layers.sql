@@ -14,36 +14,13 @@ WITH functions AS (
     FROM autograd_calls
     WHERE is_backward AND outer_function_id IS NULL
 ),
-forwards AS (
-    SELECT f.trace_id, f.event_id AS function_id, o.pid, o.tid, o.start_ns
-    FROM functions AS f
-    JOIN autograd_links AS l ON l.trace_id = f.trace_id AND l.function_id = f.event_id
-    JOIN autograd_calls AS o ON o.trace_id = l.trace_id AND o.event_id = l.forward_op_id
-),
-threads AS (
-    -- Threads of modules may be numbered differently from those of operators.
-    SELECT h.trace_id, h.pid, h.tid, count(f.tid) = 0 AS is_any_thread
-    FROM (
-        SELECT DISTINCT trace_id, pid, tid FROM _host_layers WHERE pass_source = 'module scopes'
-    ) AS h
-    LEFT JOIN (SELECT DISTINCT trace_id, pid, tid FROM forwards) AS f
-        ON f.trace_id = h.trace_id AND f.pid = h.pid AND f.tid = h.tid
-    GROUP BY h.trace_id, h.pid, h.tid
-),
-fitting AS (
-    SELECT f.*, t.tid AS host_tid
-    FROM forwards AS f
-    JOIN threads AS t
-        ON t.trace_id = f.trace_id AND t.pid = f.pid AND (t.is_any_thread OR t.tid = f.tid)
-),
 layered AS (
     SELECT
-        f.trace_id, f.function_id, h.series, h.call_id, h.layer_id, h.num_layers
-    FROM fitting AS f
-    ASOF JOIN _host_layers AS h
-        ON h.trace_id = f.trace_id AND h.pid = f.pid AND h.tid = f.host_tid
-        AND h.start_ns <= f.start_ns
-    WHERE f.start_ns < h.end_ns AND h.pass_source = 'module scopes'
+        l.trace_id, l.function_id, o.series, o.call_id, o.layer_id, o.num_layers
+    FROM functions AS f
+    JOIN autograd_links AS l ON l.trace_id = f.trace_id AND l.function_id = f.event_id
+    JOIN _operator_layers AS o ON o.trace_id = l.trace_id AND o.event_id = l.forward_op_id
+    WHERE o.pass_source = 'module scopes'
 ),
 computed AS (
     -- Each function with the one that decides its layer: itself, or that whose gradient it adds.
@@ -157,18 +134,7 @@ calls AS (
 ),
 differentiated AS (
     -- Calls of modules in which an operator creates a node of the autograd graph.
-    SELECT DISTINCT h.trace_id, h.pid, h.call_id
-    FROM (
-        SELECT o.trace_id, o.pid, o.start_ns, t.tid AS host_tid
-        FROM autograd_calls AS o
-        JOIN threads AS t
-            ON t.trace_id = o.trace_id AND t.pid = o.pid AND (t.is_any_thread OR t.tid = o.tid)
-        WHERE NOT o.is_backward AND o.outer_function_id IS NULL
-    ) AS o
-    ASOF JOIN _host_layers AS h
-        ON h.trace_id = o.trace_id AND h.pid = o.pid AND h.tid = o.host_tid
-        AND h.start_ns <= o.start_ns
-    WHERE o.start_ns < h.end_ns
+    SELECT DISTINCT trace_id, pid, call_id FROM _operator_layers
 )
 SELECT
     p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.series, p.call_id,

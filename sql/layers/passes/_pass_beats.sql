@@ -12,8 +12,12 @@ WITH heard AS (
     FROM _beats
 ),
 attentions AS (
-    SELECT trace_id, series, device, beat, start_ns, issued_ns, graph_id, call_ns
+    SELECT
+        trace_id, series, device, beat, start_ns, issued_ns, graph_id, call_ns,
+        -- NULL if the host does not show it.
+        CASE WHEN issued_ns IS NOT NULL THEN b.kernel_id IS NOT NULL END AS is_backward
     FROM heard
+    LEFT JOIN _backward_launches AS b USING (trace_id, kernel_id)
     WHERE begins_beat
 ),
 -- Exchanges between pipeline stages run on a stream of their own: each belongs to the beat in which
@@ -47,7 +51,7 @@ pauses AS (
 on_device AS (
     SELECT
         a.trace_id, a.series, a.device, a.beat, a.issued_ns, a.graph_id,
-        a.call_ns,
+        a.call_ns, a.is_backward,
         CASE WHEN a.start_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM attentions AS a
     ASOF LEFT JOIN (
@@ -63,6 +67,7 @@ turns AS (
         d.trace_id, d.series, d.device, d.beat, d.graph_id,
         lead(d.graph_id) OVER lane AS next_graph_id, d.call_ns,
         lead(d.call_ns) OVER lane AS next_call_ns,
+        d.is_backward <> lead(d.is_backward) OVER lane AS is_turn,
         coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
         lead(coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
             AS next_step_ns
@@ -102,6 +107,10 @@ found AS (
     FROM turns
     WHERE call_ns <> next_call_ns
     UNION ALL
+    SELECT trace_id, series, device, beat, 'direction', 1
+    FROM turns
+    WHERE is_turn
+    UNION ALL
     SELECT trace_id, series, device, beat, 'step', 1
     FROM turns
     WHERE next_step_ns IS NOT NULL AND step_ns IS DISTINCT FROM next_step_ns
@@ -135,7 +144,8 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 --                            experts
 -- weight            DOUBLE   weight of the marks that it has more often than usual
 -- is_sure           BOOLEAN  one of these happens once per pass: tokens that enter or are drawn, a
---                            loss, another call, graph or step
+--                            loss, another call, graph or step, or autograd begins or ends to run
+--                            backward
 -- is_step           BOOLEAN  another step annotation follows
 -- is_call           BOOLEAN  another call of the model follows
 -- lacks_product     BOOLEAN  it has fewer matrix products than usual

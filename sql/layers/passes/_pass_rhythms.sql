@@ -21,8 +21,8 @@
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
 -- is_vague         BOOLEAN   the capture may end within a pass and hide that it is longer
--- is_sure          BOOLEAN   each of two breaks or more has what happens once per pass: tokens that
---                            enter or are drawn, a loss, another call, graph or step
+-- is_sure          BOOLEAN   each of two breaks or more has what happens once per pass, see
+--                            _pass_beats
 -- pass_source      VARCHAR   module calls, step annotations, signature break or anchor count
 CREATE VIEW _pass_rhythms AS
 WITH turns AS (

@@ -5,7 +5,9 @@
 -- the first layer and after the last one; busy is the part with any kernel running; sum adds up the
 -- kernels, overlapping ones twice. mapped_us, overhead_us and unmapped_us sum to sum_us, exactly.
 -- Unknown FLOP are not included: flop_covered_pct is the share of kernels with known FLOP in the
--- time of those that multiply.
+-- time of those that multiply. FLOP that compute activations again for a backward pass are: with
+-- them the share is also called hardware FLOP utilization (HFU). The MFU of the paper on PaLM
+-- (Chowdhery et al. 2022, appendix B) leaves them out: without recomputed_flop.
 --
 -- key: trace_id, device, pass_id, time_basis
 --
@@ -24,6 +26,7 @@
 -- mapped_pct          DOUBLE   share of mapped_us in sum_us
 -- flop                DOUBLE   FLOP of the rank
 -- template_flop       DOUBLE   part of them taken from the template, not from shapes
+-- recomputed_flop     DOUBLE   part of them that computes activations again; NULL if none does
 -- flop_covered_pct    DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
 --                              known
 -- peak_us             DOUBLE   time that the FLOP take at the peaks of their types, µs
@@ -43,7 +46,7 @@
 CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT
-        trace_id, rank, device, pass_id, start_ns, end_ns, dur_ns, state, counted_flop,
+        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, state, counted_flop,
         flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
         dtype, category,
         max(end_ns) OVER (
@@ -64,6 +67,7 @@ passed AS (
         coalesce(sum(o.dur_ns) FILTER (o.state = 'unmapped'), 0) AS unmapped_ns,
         sum(o.counted_flop) AS flop,
         sum(o.counted_flop) FILTER (o.flop_source = 'template') AS template_flop,
+        sum(o.counted_flop) FILTER (again.kernel_id IS NOT NULL) AS recomputed_flop,
         list(DISTINCT o.flop_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
         sum(o.counted_flop_us) AS peak_us,
         sum(o.counted_flop) FILTER (o.counted_flop_us IS NOT NULL) AS priced_flop,
@@ -75,6 +79,8 @@ passed AS (
         ), 0) AS multiplying_ns
     FROM ordered AS o
     LEFT JOIN operator_categories AS c ON c.category = o.category
+    LEFT JOIN _recomputed_kernels AS again
+        ON again.trace_id = o.trace_id AND again.kernel_id = o.kernel_id
     GROUP BY o.trace_id, o.rank, o.device, o.pass_id
 ),
 models AS (
@@ -92,8 +98,8 @@ models AS (
 based AS (
     SELECT
         trace_id, rank, device, pass_id, kernel_count, sum_ns, mapped_ns, overhead_ns, unmapped_ns,
-        flop, template_flop, covered_ns, multiplying_ns, peak_us, priced_flop, bytes, peak_gbps,
-        roof_us, sources, has_attention,
+        flop, template_flop, recomputed_flop, covered_ns, multiplying_ns, peak_us, priced_flop,
+        bytes, peak_gbps, roof_us, sources, has_attention,
         unnest([
             {'basis': 'wall', 'time_ns': wall_ns}, {'basis': 'busy', 'time_ns': busy_ns},
             {'basis': 'sum', 'time_ns': sum_ns}
@@ -107,7 +113,7 @@ shares AS (
         p.mapped_ns / 1000.0 AS mapped_us, p.overhead_ns / 1000.0 AS overhead_us,
         p.unmapped_ns / 1000.0 AS unmapped_us,
         100.0 * p.mapped_ns / nullif(p.sum_ns, 0) AS mapped_pct,
-        p.flop, p.template_flop,
+        p.flop, p.template_flop, p.recomputed_flop,
         100.0 * p.covered_ns / nullif(p.multiplying_ns, 0) AS flop_covered_pct, p.peak_us,
         p.priced_flop / nullif(p.peak_us, 0) / 1e6 AS peak_tflops,
         p.flop / nullif(p.b.time_ns, 0) / 1e3 AS tflops,
@@ -125,8 +131,9 @@ shares AS (
 )
 SELECT
     trace_id, rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us,
-    overhead_us, unmapped_us, mapped_pct, flop, template_flop, flop_covered_pct, peak_us,
-    peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus, cluster_mfu,
+    overhead_us, unmapped_us, mapped_pct, flop, template_flop, recomputed_flop, flop_covered_pct,
+    peak_us, peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus,
+    cluster_mfu,
     reasons_over_100(list_concat(
         -- FLOP or bytes exceed their bound; for a roofline, either may.
         CASE

@@ -54,7 +54,7 @@ marks AS (
         AND runs.device = collectives.device
         AND runs.program = collectives.program
         AND runs.execution_id = collectives.execution_id
-    -- A message between two ranks has a row on each or on only one; the trace does not show which.
+    -- A message between two ranks may have a row on only one of them: they are not matched.
     WHERE kind <> 'send-recv'
 ),
 signatures AS (

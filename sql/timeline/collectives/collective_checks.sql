@@ -23,22 +23,41 @@ parts AS MATERIALIZED (
     FROM _collective_matches AS matches
     JOIN collectives USING (trace_id, collective_id)
 ),
+groups AS MATERIALIZED (
+    SELECT
+        trace_id, device, process_group, group_ranks, participants, group_size, calls, is_alone,
+        reason
+    FROM incomplete_groups(parts)
+),
 incomplete AS (
     SELECT
         trace_id, sum(calls) AS collectives_incomplete,
         string_agg(DISTINCT reason, '; ' ORDER BY reason) AS reason
-    FROM incomplete_groups(parts)
+    FROM groups
+    WHERE participants > 1
     GROUP BY trace_id
+),
+singles AS (
+    SELECT
+        parts.trace_id, matched_by,
+        devices = 1 OR coalesce(groups.is_alone, FALSE) AS is_alone
+    FROM parts
+    JOIN devices USING (run)
+    LEFT JOIN groups
+        ON groups.trace_id = parts.trace_id
+        AND groups.device = parts.device
+        AND groups.process_group IS NOT DISTINCT FROM parts.process_group
+        AND groups.group_ranks IS NOT DISTINCT FROM parts.group_ranks
+        AND groups.group_size = parts.group_size
+    WHERE parts.participants = 1
 ),
 matched AS (
     SELECT
         trace_id,
-        count(*) FILTER (devices = 1) AS collectives_alone,
-        count(*) FILTER (devices > 1 AND matched_by = 'order') AS collectives_unnumbered,
-        count(*) FILTER (devices > 1 AND matched_by <> 'order') AS collectives_unmatched
-    FROM parts
-    JOIN devices USING (run)
-    WHERE participants = 1
+        count(*) FILTER (is_alone) AS collectives_alone,
+        count(*) FILTER (NOT is_alone AND matched_by = 'order') AS collectives_unnumbered,
+        count(*) FILTER (NOT is_alone AND matched_by <> 'order') AS collectives_unmatched
+    FROM singles
     GROUP BY trace_id
 ),
 sized AS (

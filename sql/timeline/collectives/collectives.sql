@@ -19,24 +19,16 @@ GROUP BY words.word;
 
 -- One row per call of a collective on a device: when it ran, and what the device did meanwhile.
 --
--- While nothing else runs, the time is exposed, and it is counted for one collective only, the one
--- that began first: the sum over a device is its exposed communication. A collective that is only
+-- While nothing else runs, the time is exposed, and it is counted for one collective only, see
+-- awaited_turns: the sum over a device is its exposed communication. A collective that is only
 -- in flight exposes nothing: the device is then idle, or busy with something else. The work before
 -- a call begins where the last collective before it ended, or where the device's window begins.
 CREATE VIEW _collective_times AS
 WITH parts AS (
     SELECT trace_id, device, kernel_id, role, start_ns, end_ns FROM _collective_parts
 ),
-owned AS (
-    -- From the moment at which no earlier one is still running.
-    SELECT
-        trace_id, device, kernel_id, end_ns,
-        greatest(start_ns, coalesce(max(end_ns) OVER (
-            PARTITION BY trace_id, device ORDER BY start_ns, kernel_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), start_ns)) AS start_ns
-    FROM parts
-    WHERE role = 'op'
+owned AS MATERIALIZED (
+    SELECT trace_id, device, kernel_id, start_ns, end_ns FROM _collective_turns
 ),
 calls AS (
     SELECT
@@ -105,7 +97,6 @@ exposed AS (
         ON since.trace_id = owned.trace_id
         AND since.device = owned.device
         AND since.at_ns = owned.start_ns
-    WHERE owned.end_ns > owned.start_ns
     GROUP BY owned.trace_id, owned.device, _collective_halves.call_id
 )
 SELECT
@@ -161,8 +152,9 @@ LEFT JOIN sums AS till
 -- start_ns        BIGINT   start, ns
 -- end_ns          BIGINT   end, ns
 -- dur_us          DOUBLE   from start to end, µs
--- exposed_us      DOUBLE   time in which the device only communicates; if several collectives run,
---                          counted for the first, so that the sum is the device's, µs
+-- exposed_us      DOUBLE   time in which the device only communicates, µs; if several collectives
+--                          run, counted for one, so that the sum is the device's: for one that
+--                          ends before the device computes again, and of these the last to begin
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- idle_us         DOUBLE   time in which the device is idle or waits while it is in flight, µs
 -- before_us       DOUBLE   from the end of the collectives before it on the device, else from the

@@ -1,5 +1,6 @@
--- One row per device and group of ranks whose calls the lake has from several devices, but none
--- from all: which ranks are missing.
+-- One row per device and group of ranks of which the lake has no call from all: which ranks are
+-- missing. Calls that the lake has from one device only may be of other parts of the run than those
+-- of the other ranks: they count if ranks of the group are not in the lake.
 --
 -- `FROM incomplete_groups(parts)` with a relation, or a CTE of the query, of one row per collective
 -- of a device, with the columns trace_id, device, run, participants (devices that the lake has of
@@ -8,23 +9,26 @@
 -- A group whose size is taken from the whole job may be smaller: it is complete if the lake has
 -- every rank of the job.
 --
--- trace_id      VARCHAR  trace
--- device        INTEGER  device
--- participants  BIGINT   devices that the lake has of a call, at most
--- group_size    BIGINT   ranks in the group
--- calls         BIGINT   collectives of the device in the group
--- reason        VARCHAR  which ranks are not in the lake, or how many of them no call has
+-- trace_id       VARCHAR  trace
+-- device         INTEGER  device
+-- run            VARCHAR  run
+-- process_group  VARCHAR  name of the group, NULL if the trace has none
+-- group_ranks    VARCHAR  its ranks, as the trace lists them
+-- participants   BIGINT   devices that the lake has of a call, at most
+-- group_size     BIGINT   ranks in the group
+-- calls          BIGINT   collectives of the device in the group
+-- is_alone       BOOLEAN  no other rank of the group is in the lake
+-- reason         VARCHAR  which ranks are not in the lake, or how many of them no call has
 CREATE MACRO incomplete_groups(parts) AS TABLE
 WITH found AS (
     SELECT
-        trace_id, device, run, group_size, group_size_source,
+        trace_id, device, run, process_group, group_ranks, group_size, group_size_source,
         CASE
             WHEN group_size_source = 'world size' AND group_size < 65536 THEN range(group_size)
             ELSE TRY_CAST(group_ranks AS BIGINT[])
         END AS members,
         max(participants) AS participants, count(*) AS calls
     FROM query_table(parts)
-    WHERE participants > 1
     GROUP BY trace_id, device, run, process_group, group_ranks, group_size, group_size_source
     HAVING max(participants) < group_size
 ),
@@ -39,7 +43,8 @@ present AS (
 -- known.
 compared AS (
     SELECT
-        trace_id, device, participants, group_size, group_size_source, calls, present.world_size,
+        trace_id, device, run, process_group, group_ranks, participants, group_size,
+        group_size_source, calls, present.world_size,
         CASE WHEN list_count(members) = group_size THEN list_sort(
             list_filter(members, lambda member: NOT list_contains(present.ranks, member))
         ) END AS absent
@@ -47,7 +52,8 @@ compared AS (
     LEFT JOIN present USING (run)
 )
 SELECT
-    trace_id, device, participants, group_size, calls,
+    trace_id, device, run, process_group, group_ranks, participants, group_size, calls,
+    participants = 1 AND coalesce(length(absent), 0) = group_size - 1 AS is_alone,
     CASE
         WHEN coalesce(length(absent), 0) = 0
             THEN format('no call has more than {} of the {} ranks', participants, group_size)
@@ -59,4 +65,6 @@ SELECT
         )
     END AS reason
 FROM compared
-WHERE group_size_source <> 'world size' OR absent IS NULL OR length(absent) > 0;
+WHERE
+    length(absent) > 0
+    OR participants > 1 AND (group_size_source <> 'world size' OR absent IS NULL);

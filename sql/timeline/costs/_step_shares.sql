@@ -62,8 +62,9 @@ JOIN operations AS around
 -- exclusive times of a step are disjoint, so no time counts twice.
 --
 -- Of concurrent operations, computing takes precedence over communicating, that over copying, and
--- waiting comes last; of two of one kind the time belongs to the one that began first, and the
--- other has the time that is left after that ends. An operation with no time left is here with 0.
+-- waiting comes last; of collectives the time belongs to the one that the device waits for, see
+-- awaited_turns, of two others of one kind to the one that began first, and the other has the time
+-- that is left after that ends. An operation with no time left is here with 0.
 --
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device
@@ -77,6 +78,12 @@ WITH stretches AS MATERIALIZED (
     FROM _step_stretches
     WHERE end_ns >= start_ns
 ),
+communicating AS (
+    SELECT s.trace_id, s.device, s.step_id, k.stream, s.kernel_id, s.start_ns, s.end_ns
+    FROM stretches AS s
+    LEFT JOIN kernels AS k ON k.trace_id = s.trace_id AND k.kernel_id = s.kernel_id
+    WHERE s.precedence = 2
+),
 first_ones AS (
     SELECT
         trace_id, device, step_id, kernel_id, precedence, end_ns,
@@ -86,6 +93,13 @@ first_ones AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), start_ns)) AS start_ns
     FROM stretches
+    WHERE precedence <> 2
+    UNION ALL
+    SELECT trace_id, device, step_id, kernel_id, 2, end_ns, start_ns
+    FROM awaited_turns(communicating)
+    UNION ALL
+    -- For those that no stretch counts for.
+    SELECT trace_id, device, step_id, kernel_id, 2, start_ns, start_ns FROM communicating
 ),
 lower_ones AS (
     SELECT DISTINCT trace_id, device, step_id, precedence FROM stretches WHERE precedence > 1

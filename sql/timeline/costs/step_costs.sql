@@ -143,9 +143,10 @@ LEFT JOIN sharing
 -- The rows of a block sum to its dur_ns exactly, the time that a comparison explains.
 --
 -- If a step runs several operations at once, only the first of computing, communicating, copying
--- and waiting counts, and of two of a kind the one that began first, until it ends; idle time
--- belongs to its cause. Work is the same if module, operator, shape, kernel and place all are;
--- numbers in module names are ignored, so that the layers of a model are one.
+-- and waiting counts, and of two of a kind the one that began first, until it ends, but of
+-- collectives the one that the device waits for, see awaited_turns; idle time belongs to its cause.
+-- Work is the same if module, operator, shape, kernel and place all are; numbers in module names
+-- are ignored, so that the layers of a model are one.
 --
 -- stored: per trace
 --

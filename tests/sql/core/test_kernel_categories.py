@@ -15,6 +15,8 @@ optimizer | void kPreconditionOptimizer32bit2State<float, 3, 4096, 8>(float*)
 optimizer | _lion_step_kernel
 optimizer | adam_step_kernel
 other | dandelion_kernel
+loss      | void (anonymous namespace)::cunn_SoftMaxXEntropyForward<8, c10::BFloat16, float, float, (anonymous namespace)::SoftMaxXEntropyForwardEpilogue>(float*, float*, c10::BFloat16 const*, long*, long, float)
+loss      | void (anonymous namespace)::cunn_SoftMaxXEntropyBackward<8, c10::BFloat16, float, float, (anonymous namespace)::SoftMaxXEntropyBackwardEpilogue>()
 gemm      | void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8::Params)
 gemm      | ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x4_nn
 gemm      | ampere_fp16_s16816gemm_fp16_128x128_ldg8_relu_f2f_stages_32x5_tn

@@ -67,6 +67,23 @@ def test_what_one_group_made_the_next_wait_for_is_the_cost_of_one_rank(tmp_path,
     assert causes == [(rank, "earlier call", STEPS) for rank in TENSOR[guilty // 2]]
 
 
+def test_a_rank_whose_data_group_is_on_other_nodes_is_not_as_the_others(tmp_path):
+    # Of a job on two nodes the lake has the second: ranks 2 and 3 are a tensor group, and alone in their data groups.
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(*write_steps(tmp_path, late=0, slow=0)[2:], run="node")
+    found = lake.rows("SELECT rank, verdict, calls, unpaired_reason, missing_reason FROM ranks ORDER BY rank")
+    why = f"{STEPS} calls: no other rank of the group is in the lake"
+    assert found == [
+        (2, "cannot tell", STEPS, why, "rank 0 of 4 is not in the lake"),
+        (3, "cannot tell", STEPS, why, "rank 1 of 4 is not in the lake"),
+    ]
+    checks = (
+        "SELECT DISTINCT \"check\", value FROM health WHERE severity <> 'ok' AND starts_with(\"check\", 'collectives') "
+        "AND value <> 100"
+    )
+    assert lake.rows(checks) == [("collectives_alone", STEPS)]
+
+
 def write_parallel(folder, run, *, layers=6, slow=(), steps=8, noise=(0,) * 4, repeat=1, base_ns=None, span=0):
     """Write four ranks that compute `layers` times 400 µs, and all-reduce each time for 80 µs behind the next.
 

@@ -1,0 +1,79 @@
+"""Exposed time of collectives that overlap: it is that of the one the device waits for, and sums to the device's."""
+
+import random
+
+import pytest
+
+from ...lakes import in_one_lake
+from .test_collectives import kineto, written
+
+#: Kernels of a case as `stream name start-end`, µs: the device computes on stream 7. `expected` are the exposed times.
+OVERLAPS = {
+    "a receive that was posted early does not take the wait in a reduction": (
+        "7 gemm 0-20; 7 gemm 30-80; 40 SendRecv 0-100; 13 AllReduce 20-30",
+        {"send-recv": 20, "all-reduce": 10},
+    ),
+    "three deep, each has what the later ones leave": (
+        "7 gemm 0-15; 7 gemm 60-100; 40 SendRecv 0-100; 25 ReduceScatter 10-60; 13 AllReduce 20-30",
+        {"send-recv": 0, "reduce-scatter": 35, "all-reduce": 10},
+    ),
+    "computing goes on when the first ends, so it did not wait for the second": (
+        "7 gemm 0-5; 7 gemm 30-60; 24 AllGather 0-30; 25 ReduceScatter 10-50",
+        {"all-gather": 25, "reduce-scatter": 0},
+    ),
+    "computing waits for both": (
+        "7 gemm 0-10; 7 gemm 60-70; 24 ReduceScatter 0-40; 25 AllGather 20-60",
+        {"reduce-scatter": 10, "all-gather": 40},
+    ),
+    "the next of another queue begins meanwhile": (
+        "7 gemm 0-20; 7 gemm 40-90; 25 ReduceScatter 0-30; 25 Broadcast 30-90; 13 AllReduce 20-40",
+        {"reduce-scatter": 0, "broadcast": 0, "all-reduce": 20},
+    ),
+    "two that begin and end together": (
+        "7 gemm 0-5; 13 AllReduce 5-9; 14 AllGather 5-9",
+        {"all-reduce": 0, "all-gather": 4},
+    ),
+}
+
+
+def kernels_of(text):
+    for kernel in text.split("; "):
+        stream, name, span = kernel.split()
+        start, end = map(float, span.split("-"))
+        shown = name if name == "gemm" else f"ncclDevKernel_{name}_Sum_bf16"
+        yield kineto(shown, start, end - start, stream=int(stream))
+
+
+@pytest.mark.parametrize("case", OVERLAPS)
+@in_one_lake
+def test_exposed_time_is_that_of_the_collective_which_the_device_waits_for(tmp_path, case):
+    kernels, expected = OVERLAPS[case]
+    lake = yield written(tmp_path, "t", list(kernels_of(kernels)))
+    assert dict(lake.rows("SELECT kind, exposed_us FROM collectives")) == expected
+    assert lake.rows("SELECT exposed_communication_us FROM time_breakdown") == [(sum(expected.values()),)]
+    # A comparison's work has the same times.
+    compared = (
+        "SELECT kind, exclusive_ns / 1000 FROM _step_shares JOIN collectives USING (trace_id, device) "
+        "WHERE kernel_id = collective_id"
+    )
+    assert dict(lake.rows(compared)) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+@in_one_lake
+def test_exposed_times_sum_to_the_device_s_however_collectives_overlap(tmp_path, seed):
+    # Also within a stream.
+    draw = random.Random(seed)
+    events = []
+    for name, streams, count in (("gemm", [7], 12), ("ncclDevKernel_AllReduce_Sum_bf16", [13, 14, 15], 40)):
+        events += [
+            kineto(name, draw.randint(0, 400), draw.randint(1, 50), stream=draw.choice(streams)) for _ in range(count)
+        ]
+    lake = yield written(tmp_path, f"t{seed}", events)
+    [(of_calls, of_device)] = lake.rows(
+        "SELECT sum(exposed_us), any_value(exposed_communication_us) FROM collectives "
+        "JOIN time_breakdown USING (trace_id, device)"
+    )
+    assert of_calls == pytest.approx(of_device)
+    assert of_device > 100
+    assert lake.rows("SELECT count(*) FROM collectives WHERE exposed_us + hidden_us > dur_us + 1e-6") == [(0,)]
