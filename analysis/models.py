@@ -234,8 +234,8 @@ def remarks(store: Store, scenario: str) -> list[str]:
 def study_remarks(store: Store, studies: str) -> list[str]:
     """Return the remarks on the scenarios of studies whose name matches a pattern of LIKE, each once."""
     rows = store.rows(
-        "SELECT DISTINCT remark FROM scenario_remarks SEMI JOIN (SELECT scenario FROM scenarios WHERE study LIKE $1) "
-        "USING (scenario) ORDER BY remark DESC",
+        "SELECT DISTINCT remark FROM scenario_remarks "
+        "WHERE scenario IN (SELECT scenario FROM scenarios WHERE study LIKE $1) ORDER BY remark DESC",
         [studies],
     )
     return [remark for (remark,) in rows]
