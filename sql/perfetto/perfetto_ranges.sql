@@ -21,7 +21,8 @@
 CREATE VIEW perfetto_ranges AS
 WITH types AS (
     SELECT
-        trace_id, rank, device, pass_id, concat_ws(' ', layer_type, layer_kind) AS layer_type,
+        trace_id, rank, device, pass_id,
+        nullif(concat_ws(' ', layer_type, layer_kind), '') AS layer_type,
         unnest(layer_ids) AS layer_id
     FROM layer_types
 ),

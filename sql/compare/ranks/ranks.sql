@@ -51,8 +51,8 @@
 -- unpaired_calls            BIGINT   all others
 -- unpaired_reason           VARCHAR  reasons, with their counts
 -- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL if it
---                                    has all or no other rank of the run, and if the trace does not
---                                    name them and no call has a partner
+--                                    has all, if it has no other rank of the run, or if the trace
+--                                    does not list the ranks and no call has a partner
 -- clock_offset_us           DOUBLE   its clock minus that of the first rank that it is compared
 --                                    with, µs
 -- clock_residual_us         DOUBLE   largest uncertainty of the clocks of its calls, µs
@@ -91,7 +91,9 @@ grouped AS (
     WHERE kind <> 'send-recv'
 ),
 groups AS MATERIALIZED (
-    SELECT trace_id, device, run, process_group, group_ranks, group_size, is_alone, reason
+    SELECT
+        trace_id, device, run, process_group, group_ranks, group_size, group_size_source, is_alone,
+        reason
     FROM incomplete_groups(grouped)
 ),
 reasons AS (
@@ -115,6 +117,7 @@ reasons AS (
         AND groups.process_group IS NOT DISTINCT FROM parts.process_group
         AND groups.group_ranks IS NOT DISTINCT FROM parts.group_ranks
         AND groups.group_size = parts.group_size
+        AND groups.group_size_source IS NOT DISTINCT FROM parts.group_size_source
     WHERE exposed_waiting_us IS NULL
     WINDOW of_rank AS (
         PARTITION BY

@@ -9,8 +9,9 @@
 -- end_ns            BIGINT     its end
 -- dur_ns            BIGINT     its duration
 -- name_id           BIGINT     number of its name, in the order of the trace's names
--- family            BIGINT     number of its family: names that differ in flags; 0 for all norms,
---                              since the first norm of a pass is often another kernel
+-- family            BIGINT     number of its family: names that differ only in flags share one;
+--                              all norms share 0, since the first norm of a pass is often another
+--                              kernel
 -- category          VARCHAR    its category
 -- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
 -- kind              VARCHAR    compute or communication

@@ -1,5 +1,5 @@
--- One row per device of a truncated file: its last kernel, behind which operations of calls that
--- the file has may be missing.
+-- One row per device of a truncated file: its last kernel. Later operations of host calls that the
+-- file has may be missing.
 CREATE VIEW _cut_ends AS
 SELECT k.trace_id, arg_max(k.kernel_id, (k.start_ns, k.kernel_id)) AS kernel_id
 FROM kernels AS k

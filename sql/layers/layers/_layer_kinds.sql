@@ -1,5 +1,5 @@
--- One row per pass and layer: its kind, by the kernels it runs. For layers whose type no config
--- gives.
+-- One row per pass and layer: its kind, by the kernels it runs. Used where no config gives the
+-- type, or where it tells only which layers have experts.
 -- A layer is identified by its traits. Its frame consists of which attention kernels it runs and
 -- how often, and which categories of other heavy work are present: no more, as matmul names depend
 -- on their size. Its other traits are the names of the light kernels around them. Layers with the

@@ -196,7 +196,8 @@ JOIN sided AS s
 -- layer_id     BIGINT   layer, from 0
 -- layer_type   VARCHAR  type by the model's config, NULL if unknown
 -- layer_kind   VARCHAR  A for the kind of the pass's first layer, B for the next, and so on; NULL
---                       where the type is known and its layers are of one kind
+--                       where the type is known, unless it tells only which layers have experts
+--                       and its layers are of several kinds
 -- kind_reason  VARCHAR  its source: config, kernels, shapes or times
 -- wall_us      DOUBLE   start of its first kernel to the latest end
 -- sum_us       DOUBLE   sum of the durations of its kernels, copies and fills

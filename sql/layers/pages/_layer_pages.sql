@@ -28,7 +28,7 @@ WITH kinds AS (
 )
 SELECT
     l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, p.num_layers,
-    concat_ws(' ', l.layer_type, k.layer_kind) AS type, l.compress_ratio,
+    nullif(concat_ws(' ', l.layer_type, k.layer_kind), '') AS type, l.compress_ratio,
     concat_ws(
         ', ', CASE WHEN l.is_first THEN 'first' END, CASE WHEN l.is_final THEN 'final' END,
         CASE WHEN l.is_hash THEN 'hash' END

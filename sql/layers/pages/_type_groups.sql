@@ -30,8 +30,8 @@ groups AS (
 )
 SELECT
     t.trace_id, t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config') AS kind_reason,
-    concat_ws(' ', t.layer_type, t.layer_kind) AS type, t.layers, t.layer_ids, t.mean_wall_us,
-    t.median_wall_us, t.mean_sum_us, t.median_sum_us, t.pass_pct, g.group_pct
+    nullif(concat_ws(' ', t.layer_type, t.layer_kind), '') AS type, t.layers, t.layer_ids,
+    t.mean_wall_us, t.median_wall_us, t.mean_sum_us, t.median_sum_us, t.pass_pct, g.group_pct
 FROM layer_types AS t
 JOIN groups AS g
     ON g.trace_id = t.trace_id

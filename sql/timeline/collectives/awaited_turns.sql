@@ -8,7 +8,8 @@
 --
 -- Work that waits for a collective begins when it ends. So one that ends before the device computes
 -- again goes before one that is still in flight then, such as a receive that was posted early; of
--- several, the last to begin counts. A stream runs one after the other.
+-- several, the last to begin counts. A stream runs one after the other; operations without one are
+-- a stream.
 --
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device

@@ -25,8 +25,8 @@ parts AS MATERIALIZED (
 ),
 groups AS MATERIALIZED (
     SELECT
-        trace_id, device, process_group, group_ranks, participants, group_size, calls, is_alone,
-        reason
+        trace_id, device, process_group, group_ranks, participants, group_size, group_size_source,
+        calls, is_alone, reason
     FROM incomplete_groups(parts)
 ),
 incomplete AS (
@@ -49,6 +49,7 @@ singles AS (
         AND groups.process_group IS NOT DISTINCT FROM parts.process_group
         AND groups.group_ranks IS NOT DISTINCT FROM parts.group_ranks
         AND groups.group_size = parts.group_size
+        AND groups.group_size_source IS NOT DISTINCT FROM parts.group_size_source
     WHERE parts.participants = 1
 ),
 matched AS (

@@ -153,8 +153,9 @@ LEFT JOIN sums AS till
 -- end_ns          BIGINT   end, ns
 -- dur_us          DOUBLE   from start to end, µs
 -- exposed_us      DOUBLE   time in which the device only communicates, µs; if several collectives
---                          run, counted for one, so that the sum is the device's: for one that
---                          ends before the device computes again, and of these the last to begin
+--                          run, counted for one, see awaited_turns, so that the sum is the
+--                          device's: one that ends before the device computes again goes before
+--                          others; of several, the last to begin
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- idle_us         DOUBLE   time in which the device is idle or waits while it is in flight, µs
 -- before_us       DOUBLE   from the end of the collectives before it on the device, else from the

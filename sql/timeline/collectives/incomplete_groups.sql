@@ -1,6 +1,7 @@
--- One row per device and group of ranks of which the lake has no call from all: which ranks are
--- missing. Calls that the lake has from one device only may be of other parts of the run than those
--- of the other ranks: they count if ranks of the group are not in the lake.
+-- One row per device, group of ranks and source of its size, if no call of the group has all ranks
+-- in the lake: which ranks are missing. A group of which the lake has calls from one device only is
+-- here if some of its ranks have no trace in the lake; else the traces may show other parts of the
+-- run.
 --
 -- `FROM incomplete_groups(parts)` with a relation, or a CTE of the query, of one row per collective
 -- of a device, with the columns trace_id, device, run, participants (devices that the lake has of
@@ -16,7 +17,9 @@
 -- group_ranks    VARCHAR  its ranks, as the trace lists them
 -- participants   BIGINT   devices that the lake has of a call, at most
 -- group_size     BIGINT   ranks in the group
--- calls          BIGINT   collectives of the device in the group
+-- group_size_source  VARCHAR  where the size is from, see collectives
+-- calls          BIGINT   collectives of the device in the group that the lake has from other
+--                         devices too
 -- is_alone       BOOLEAN  no other rank of the group is in the lake
 -- reason         VARCHAR  which ranks are not in the lake, or how many of them no call has
 CREATE MACRO incomplete_groups(parts) AS TABLE
@@ -27,7 +30,8 @@ WITH found AS (
             WHEN group_size_source = 'world size' AND group_size < 65536 THEN range(group_size)
             ELSE TRY_CAST(group_ranks AS BIGINT[])
         END AS members,
-        max(participants) AS participants, count(*) AS calls
+        max(participants) AS participants,
+        count(*) FILTER (participants > 1) AS calls
     FROM query_table(parts)
     GROUP BY trace_id, device, run, process_group, group_ranks, group_size, group_size_source
     HAVING max(participants) < group_size
@@ -52,8 +56,8 @@ compared AS (
     LEFT JOIN present USING (run)
 )
 SELECT
-    trace_id, device, run, process_group, group_ranks, participants, group_size, calls,
-    participants = 1 AND coalesce(length(absent), 0) = group_size - 1 AS is_alone,
+    trace_id, device, run, process_group, group_ranks, participants, group_size, group_size_source,
+    calls, participants = 1 AND coalesce(length(absent), 0) = group_size - 1 AS is_alone,
     CASE
         WHEN coalesce(length(absent), 0) = 0
             THEN format('no call has more than {} of the {} ranks', participants, group_size)

@@ -79,9 +79,12 @@ WITH stretches AS MATERIALIZED (
     WHERE end_ns >= start_ns
 ),
 communicating AS (
-    SELECT s.trace_id, s.device, s.step_id, k.stream, s.kernel_id, s.start_ns, s.end_ns
+    SELECT
+        s.trace_id, s.device, s.step_id, coalesce(k.stream, l.lane) AS stream, s.kernel_id,
+        s.start_ns, s.end_ns
     FROM stretches AS s
     LEFT JOIN kernels AS k ON k.trace_id = s.trace_id AND k.kernel_id = s.kernel_id
+    LEFT JOIN _collective_lanes AS l ON l.trace_id = s.trace_id AND l.kernel_id = s.kernel_id
     WHERE s.precedence = 2
 ),
 first_ones AS (

@@ -1,11 +1,11 @@
 -- One row per step and device: when it was, what ran in it, and whether it counts.
 --
--- The work of a step is the device work launched from it, whenever that ran; its time is that
--- work's, from the first operation's start to the last one's end. The time in which the host
--- launched it is another measure and has its own columns, host_*. Steps marked on the device, and
--- runs of programs or passes that serve as steps, are intervals of the device's time. step_times
--- combines the devices of a step, step_states has what they did, step_classes and step_summary the
--- statistics.
+-- The work of a step is the device work issued from it (see kernels), whenever that ran; its time
+-- is that work's, from the first operation's start to the last one's end. The time in which the
+-- host issued it is another measure and has its own columns, host_*. Steps marked on the device,
+-- and runs of programs or passes that serve as steps, are intervals of the device's time.
+-- step_times combines the devices of a step, step_states has what they did, step_classes and
+-- step_summary the statistics.
 --
 -- key: trace_id, device, step_id
 --

@@ -59,6 +59,21 @@ def test_exposed_time_is_that_of_the_collective_which_the_device_waits_for(tmp_p
     assert dict(lake.rows(compared)) == expected
 
 
+@in_one_lake
+def test_collectives_without_a_stream_are_apart_by_their_group(tmp_path):
+    # A table of CANN: the second column of a name is its group's number. As in the first case above.
+    table = [
+        ("2", "MatMul1", "MatMulV2", "AI_CORE", 0, 20), ("2", "MatMul2", "MatMulV2", "AI_CORE", 30, 50),
+        ("", "hcom_receive__001_0_1", "hcom_receive_", "COMMUNICATION", 0, 100),
+        ("", "hcom_allReduce__002_0_1", "hcom_allReduce_", "COMMUNICATION", 20, 10),
+    ]  # fmt: skip
+    lines = ["Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Device_id"]
+    lines += [f"{stream},{name},{kind},{core},{1e6 + start},{dur},0" for stream, name, kind, core, start, dur in table]
+    (tmp_path / "kernel_details.csv").write_text("\n".join(lines) + "\n")
+    lake = yield tmp_path / "kernel_details.csv"
+    assert dict(lake.rows("SELECT kind, exposed_us FROM collectives")) == {"send-recv": 20, "all-reduce": 10}
+
+
 @pytest.mark.parametrize("seed", range(3))
 @in_one_lake
 def test_exposed_times_sum_to_the_device_s_however_collectives_overlap(tmp_path, seed):

@@ -84,6 +84,25 @@ def test_a_rank_whose_data_group_is_on_other_nodes_is_not_as_the_others(tmp_path
     assert lake.rows(checks) == [("collectives_alone", STEPS)]
 
 
+def test_a_call_counts_once_where_others_of_its_group_do_not_name_their_size(tmp_path):
+    # Of four ranks the lake has two. The last call of rank 0 has no partner; the size of some is that of their list.
+    files = []
+    for rank in (0, 1):
+        calls = [nccl("ncclKernel_AllReduce", 100 * n, 20, "allreduce", 8, 8, Seq=n) for n in range(6 + (rank == 0))]
+        for call in calls[1:6:2]:
+            del call["args"]["Group size"]
+        job = {"backend": "nccl", "rank": rank, "world_size": 4}
+        files.append(written(tmp_path, f"r{rank}", calls, distributedInfo=job))
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(*files, run="job")
+    assert lake.rows("SELECT rank, calls, unpaired_calls FROM ranks ORDER BY rank") == [(0, 6, 1), (1, 6, 0)]
+    checks = (
+        'SELECT "check", value FROM health JOIN traces USING (trace_id) WHERE rank = 0 '
+        "AND \"check\" IN ('collectives_incomplete', 'collectives_unmatched') ORDER BY 1"
+    )
+    assert lake.rows(checks) == [("collectives_incomplete", 6), ("collectives_unmatched", 1)]
+
+
 def write_parallel(folder, run, *, layers=6, slow=(), steps=8, noise=(0,) * 4, repeat=1, base_ns=None, span=0):
     """Write four ranks that compute `layers` times 400 µs, and all-reduce each time for 80 µs behind the next.
 
