@@ -132,7 +132,10 @@ counted_reasons AS (
 unpaired AS (
     SELECT
         trace_id, device, CAST(sum(calls) AS BIGINT) AS calls,
-        string_agg(concat(calls, ' calls: ', reason), '; ' ORDER BY calls DESC, reason) AS reason
+        string_agg(
+            concat(calls, if(calls = 1, ' call: ', ' calls: '), reason), '; '
+            ORDER BY calls DESC, reason
+        ) AS reason
     FROM counted_reasons
     GROUP BY trace_id, device
 ),
