@@ -87,79 +87,96 @@ joined AS (
         AND p.series = a.series
     WHERE k.kind <> 'memory'
 ),
-agreed AS (
+-- By GROUP BY and joins: windows would carry all these columns.
+models AS (
     SELECT
-        *,
-        coalesce(nullif(model, ''), min(shown_series) OVER on_device, min(pattern) OVER on_device)
-            AS series,
-        count(call_id) OVER on_device AS shown_count,
+        trace_id, device, model,
+        coalesce(nullif(model, ''), min(shown_series), min(pattern)) AS series,
+        count(call_id) AS shown_count,
         coalesce(bool_and(anchored_layer IS NOT DISTINCT FROM layer_id)
-            FILTER (call_id IS NOT NULL AND direction IS DISTINCT FROM 'backward') OVER on_device,
-            TRUE) AS agree,
-        bool_or(is_anchored) OVER on_device AS has_anchors,
-        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, device, model, stream)
-            AS is_shown_stream,
-        bool_or(call_id IS NOT NULL) OVER (
-            PARTITION BY trace_id, device, model, anchored_pass
-        ) AS is_shown_pass
+            FILTER (call_id IS NOT NULL AND direction IS DISTINCT FROM 'backward'), TRUE) AS agree,
+        bool_or(is_anchored) AS has_anchors
     FROM joined
-    WINDOW on_device AS (PARTITION BY trace_id, device, model)
+    GROUP BY trace_id, device, model
+),
+shown_streams AS (
+    SELECT DISTINCT trace_id, device, model, stream FROM joined WHERE call_id IS NOT NULL
+),
+shown_passes AS (
+    SELECT DISTINCT trace_id, device, model, anchored_pass
+    FROM joined
+    WHERE call_id IS NOT NULL AND anchored_pass IS NOT NULL
 ),
 chosen AS (
     SELECT
-        *, call_id IS NOT NULL AS is_shown,
-        call_id IS NULL AND agree AND anchored_pass IS NOT NULL
-            AND (shown_count = 0 OR NOT is_shown_pass) AS is_by_anchor,
-        CASE WHEN is_by_anchor THEN anchored_direction ELSE direction END AS pass_direction
-    FROM agreed
+        j.*, m.series, m.shown_count, m.agree, j.call_id IS NOT NULL AS is_shown,
+        j.call_id IS NULL AND m.agree AND j.anchored_pass IS NOT NULL AND p.trace_id IS NULL
+            AS is_by_anchor,
+        CASE WHEN is_by_anchor THEN j.anchored_direction ELSE j.direction END AS pass_direction,
+        CASE WHEN is_shown THEN j.call_id WHEN is_by_anchor THEN j.anchored_pass END AS pass_number
+    FROM joined AS j
+    JOIN models AS m
+        ON m.trace_id = j.trace_id AND m.device = j.device AND m.model = j.model
+    LEFT JOIN shown_streams AS s
+        ON s.trace_id = j.trace_id AND s.device = j.device AND s.model = j.model
+        AND s.stream IS NOT DISTINCT FROM j.stream
+    LEFT JOIN shown_passes AS p
+        ON p.trace_id = j.trace_id AND p.device = j.device AND p.model = j.model
+        AND p.anchored_pass = j.anchored_pass
     WHERE
-        is_anchored OR call_id IS NOT NULL
-        OR (shown_count > 0 AND is_shown_stream AND NOT has_anchors)
+        j.is_anchored OR j.call_id IS NOT NULL
+        OR (m.shown_count > 0 AND s.trace_id IS NOT NULL AND NOT m.has_anchors)
 ),
-passes_seen AS (
+passes AS (
     SELECT
-        *,
-        CASE
-            WHEN is_shown OR is_by_anchor THEN {
-                'start_ns': min(start_ns) OVER one_pass, 'series': series,
-                'number': CASE WHEN is_shown THEN call_id ELSE anchored_pass END,
-                'direction': pass_direction
-            }
-        END AS pass
-    FROM chosen
-    WINDOW one_pass AS (
-        PARTITION BY
-            trace_id, device, series, is_shown, is_by_anchor,
-            CASE WHEN is_shown THEN call_id ELSE anchored_pass END, pass_direction
+        trace_id, device, series, is_shown, pass_number, pass_direction,
+        dense_rank() OVER (
+            PARTITION BY trace_id, device
+            ORDER BY start_ns, series, pass_number, pass_direction
+        ) - 1 AS pass_id
+    FROM (
+        SELECT
+            trace_id, device, series, is_shown, pass_number, pass_direction,
+            min(start_ns) AS start_ns
+        FROM chosen
+        WHERE pass_number IS NOT NULL
+        GROUP BY trace_id, device, series, is_shown, pass_number, pass_direction
     )
+),
+in_time AS (
+    SELECT
+        trace_id, kernel_id,
+        row_number() OVER (PARTITION BY trace_id, device ORDER BY start_ns, kernel_id) - 1 AS seq
+    FROM chosen
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, issued_ns,
-    row_number() OVER (
-        PARTITION BY trace_id, device ORDER BY start_ns, kernel_id
-    ) - 1 AS seq,
-    anchor_count, remainder, pass_direction AS direction, series,
-    CAST(CASE WHEN is_shown THEN num_layers ELSE anchored_layers END AS INTEGER) AS num_layers,
+    c.trace_id, c.rank, c.device, c.stream, c.kernel_id, c.start_ns, c.end_ns, c.dur_ns, c.kind,
+    c.issued_ns, t.seq, c.anchor_count, c.remainder, c.pass_direction AS direction, c.series,
+    CAST(CASE WHEN c.is_shown THEN c.num_layers ELSE c.anchored_layers END AS INTEGER)
+        AS num_layers,
+    p.pass_id,
+    CASE WHEN c.is_shown THEN c.layer_id WHEN c.is_by_anchor THEN c.anchored_layer END AS layer_id,
     CASE
-        WHEN pass IS NOT NULL THEN dense_rank() OVER (
-            PARTITION BY trace_id, device, pass IS NULL ORDER BY pass
-        ) - 1
-    END AS pass_id,
-    CASE WHEN is_shown THEN layer_id WHEN is_by_anchor THEN anchored_layer END AS layer_id,
-    CASE
-        WHEN is_by_anchor THEN anchored_half
-        WHEN is_shown AND component IS NULL THEN
+        WHEN c.is_by_anchor THEN c.anchored_half
+        WHEN c.is_shown AND c.component IS NULL THEN
             CASE
-                WHEN agree AND direction IS DISTINCT FROM 'backward'
-                    THEN coalesce(anchored_half, 'full')
+                WHEN c.agree AND c.direction IS DISTINCT FROM 'backward'
+                    THEN coalesce(c.anchored_half, 'full')
                 ELSE 'full'
             END
-        WHEN is_shown THEN 'full'
+        WHEN c.is_shown THEN 'full'
     END AS half,
-    CASE WHEN shown_count = 0 THEN part END AS part,
-    CASE WHEN shown_count = 0 THEN part_pass END AS part_pass,
-    component,
-    is_by_anchor AND is_cut_short OR is_shown AND is_at_cut AS is_cut_short,
-    CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source,
-    call_id
-FROM passes_seen;
+    CASE WHEN c.shown_count = 0 THEN c.part END AS part,
+    CASE WHEN c.shown_count = 0 THEN c.part_pass END AS part_pass,
+    c.component,
+    c.is_by_anchor AND c.is_cut_short OR c.is_shown AND c.is_at_cut AS is_cut_short,
+    CASE WHEN c.is_shown THEN c.pass_source WHEN c.is_by_anchor THEN c.anchored_source END
+        AS pass_source,
+    c.call_id
+FROM chosen AS c
+JOIN in_time AS t ON t.trace_id = c.trace_id AND t.kernel_id = c.kernel_id
+LEFT JOIN passes AS p
+    ON p.trace_id = c.trace_id AND p.device = c.device
+    AND p.series IS NOT DISTINCT FROM c.series AND p.is_shown = c.is_shown
+    AND p.pass_number = c.pass_number
+    AND p.pass_direction IS NOT DISTINCT FROM c.pass_direction;
