@@ -7,13 +7,13 @@
 -- if first layers show that kind. A layer of a kind that no pass begins with (attention among
 -- linear attention, or without rotation) opens with the kernel of that family that follows the end
 -- of a layer, as the openers of the others do. So does the first layer of a pass that computes
--- activations again and runs backward: before it is the backward of the head. If the walk
--- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
--- the last norm that has a product between it and the anchor. Where models take turns, a layer
--- begins within its turn, and with kernels launched by backward functions only if its anchor is one
--- of these. If passes have one layer, no blocks can be compared: it opens as most
--- layers of _sample_series do around the same anchor; else with that last norm; else, if no norm is
--- in its turn, with the last product before the anchor.
+-- activations again and runs backward: before it is the backward of the head. If the walk meets no
+-- product, because compilers mix masks and positions into layer 0, the layer opens with the last
+-- norm that has a product between it and the anchor. Where models take turns, a layer begins within
+-- its turn, and with kernels launched by backward functions only if its anchor is one of these. If
+-- passes have one layer, no blocks can be compared: it opens as most layers of _sample_series do
+-- around the same anchor; else with that last norm; else, if no norm is in its turn, with the last
+-- product before the anchor.
 CREATE VIEW _inside_starts AS
 WITH counted AS (
     SELECT

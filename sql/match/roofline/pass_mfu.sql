@@ -26,7 +26,8 @@
 -- mapped_pct          DOUBLE   share of mapped_us in sum_us
 -- flop                DOUBLE   FLOP of the rank
 -- template_flop       DOUBLE   part of them taken from the template, not from shapes
--- recomputed_flop     DOUBLE   part of them that computes activations again; NULL if none does
+-- recomputed_flop     DOUBLE   part of them of phase recompute, see kernel_scopes; NULL if none
+--                              is
 -- flop_covered_pct    DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
 --                              known
 -- peak_us             DOUBLE   time that the FLOP take at the peaks of their types, µs
@@ -67,7 +68,7 @@ passed AS (
         coalesce(sum(o.dur_ns) FILTER (o.state = 'unmapped'), 0) AS unmapped_ns,
         sum(o.counted_flop) AS flop,
         sum(o.counted_flop) FILTER (o.flop_source = 'template') AS template_flop,
-        sum(o.counted_flop) FILTER (again.kernel_id IS NOT NULL) AS recomputed_flop,
+        sum(o.counted_flop) FILTER (s.phase = 'recompute') AS recomputed_flop,
         list(DISTINCT o.flop_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
         sum(o.counted_flop_us) AS peak_us,
         sum(o.counted_flop) FILTER (o.counted_flop_us IS NOT NULL) AS priced_flop,
@@ -79,8 +80,7 @@ passed AS (
         ), 0) AS multiplying_ns
     FROM ordered AS o
     LEFT JOIN operator_categories AS c ON c.category = o.category
-    LEFT JOIN _recomputed_kernels AS again
-        ON again.trace_id = o.trace_id AND again.kernel_id = o.kernel_id
+    LEFT JOIN kernel_scopes AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
     GROUP BY o.trace_id, o.rank, o.device, o.pass_id
 ),
 models AS (

@@ -83,8 +83,8 @@ SELECT
 FROM autograd_calls;
 
 -- One row per scope, and per launch (or operator that issues work by a launch of another thread,
--- see kernels) and device operation inside a scope: the path of the names
--- around it, including its own.
+-- see kernels) and device operation inside a scope: the path of the names around it, including its
+-- own.
 --
 -- A scope's depth is the number of scopes running on its thread when it starts; the scope around it
 -- is the latest to have started one level up, if it does not end before. A launch belongs to the

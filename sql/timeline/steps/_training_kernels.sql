@@ -87,7 +87,7 @@ given AS (
     FROM kernels AS k
     LEFT JOIN optimized AS o ON o.trace_id = k.trace_id AND o.kernel_id = k.kernel_id
     LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
-    LEFT JOIN _kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
     LEFT JOIN names AS u ON u.subject = 'unmarked kernel' AND u.name = k.display_name
     ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id

@@ -274,6 +274,10 @@ def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path
     assert [phase for (phase,) in lake.rows("SELECT phase FROM _device_ops ORDER BY name")] == [
         None, "forward", "forward", None, None, None, "backward", "recompute", "backward", None,
     ]  # fmt: skip
+    phases = "SELECT phase, list(name ORDER BY name) FROM kernel_scopes JOIN kernels USING (trace_id, kernel_id)"
+    assert lake.rows(f"{phases} WHERE phase IS NOT NULL GROUP BY phase ORDER BY phase") == [
+        ("backward", ["k07", "k09"]), ("forward", ["k02", "k03"]), ("recompute", ["k08"]),
+    ]  # fmt: skip
     calls = lake.rows(
         "SELECT f.name, o.name FROM autograd_links JOIN events AS f ON f.event_id = function_id "
         "JOIN events AS o ON o.event_id = op_id ORDER BY f.start_ns"

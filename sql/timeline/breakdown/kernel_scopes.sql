@@ -1,12 +1,14 @@
--- One row per kernel whose launch, or whose place on the device, is inside scopes: the path of
--- their names.
+-- One row per device operation whose launch, or whose place on the device, is inside scopes
+-- (modules, annotations, autograd's functions): the path of their names, and the phase of training.
+--
+-- key: trace_id, kernel_id
 --
 -- trace_id   VARCHAR  trace
--- kernel_id  BIGINT   event_id of the kernel
+-- kernel_id  BIGINT   event_id of the operation
 -- path       VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
 -- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass,
 --                     outside modules and differentiated operators, and under torch.no_grad
-CREATE VIEW _kernel_scopes AS
+CREATE VIEW kernel_scopes AS
 SELECT k.trace_id, k.kernel_id, s.path, s.phase
 FROM kernels AS k
 JOIN _scope_paths AS s
