@@ -229,6 +229,9 @@ class Tables:
         """
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
+        if not self.is_remote and self.version(name) < 0:
+            # The log first: a reader that finds a file without a log takes it for deleted.
+            self._commit(name, [], columns)
         with tempfile.TemporaryDirectory() if self.is_remote else contextlib.nullcontext(str(folder)) as beside:
             path = Path(beside) / f".{uuid.uuid4().hex}"
             try:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tracelake.engine.storage import logs
+from tracelake.engine.storage import tables as storage
 from tracelake.engine.storage.tables import Tables
 
 COLUMNS = {"trace_id": "VARCHAR", "n": "BIGINT"}
@@ -31,6 +32,19 @@ def test_the_files_are_those_that_the_library_names_in_its_order(tables):
     asked = [{key: row[key] for key in own[0]} for row in tables._asked("numbers")]
     assert [row["min.trace_id"] for row in own] == [f"{2:016x}", f"{0:016x}"]
     assert own == asked
+
+
+def test_a_reader_never_finds_the_first_rows_of_a_table_without_a_log(tmp_path, monkeypatch):
+    moved, seen = storage._moved, []
+
+    def move(file, folder, found):
+        action = moved(file, folder, found)
+        seen.append((len(list(folder.glob("*.parquet"))), Tables(tmp_path).has_lost_log("numbers")))
+        return action
+
+    monkeypatch.setattr(storage, "_moved", move)
+    Tables(tmp_path).insert("numbers", [{"trace_id": "a", "n": 1}], COLUMNS)
+    assert seen == [(1, False)]
 
 
 def test_a_table_put_in_order_has_the_files_that_the_library_names(tables):
