@@ -32,11 +32,11 @@
 CREATE VIEW _program_operations AS
 WITH runs AS (
     SELECT
-        e.trace_id, l.device, e.event_id AS run_id, e.name AS program, e.start_ns, e.end_ns
-    FROM events AS e
-    JOIN lines AS l ON l.trace_id = e.trace_id AND l.pid = e.pid AND l.tid = e.tid
-    JOIN _layer_settings AS s ON s.trace_id = e.trace_id
-    WHERE l.role = 'module' AND e.lane = 'device' AND e.dur_ns > 0 AND s.anchor IS NULL
+        p.trace_id, p.device, p.event_id AS run_id,
+        p.program || coalesce('(' || p.fingerprint || ')', '') AS program, p.start_ns, p.end_ns
+    FROM programs AS p
+    JOIN _layer_settings AS s ON s.trace_id = p.trace_id
+    WHERE p.end_ns > p.start_ns AND s.anchor IS NULL
 ),
 calls AS (
     SELECT

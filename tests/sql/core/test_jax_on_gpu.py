@@ -71,3 +71,34 @@ def test_the_cores_beside_a_tpus_own_are_its(tmp_path):
     lake = yield write_case(tmp_path / "sparse.json", planes)
     rows = lake.rows("SELECT device, compute_us, exposed_communication_us FROM time_breakdown ORDER BY device")
     assert rows == [(0, 100 + 160, 10), (1, 100, 50), (2, 100, 50)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "runs"),
+    [
+        # The second run begins on stream 13 at 160, while the first one is on stream 14 until 165.
+        (("0", "1"), [(0, 100, 65), (1, 160, 60)]),
+        # Without a step, what overlaps is one run.
+        ((None, None), [(0, 100, 120)]),
+    ],
+)
+@in_one_lake
+def test_a_run_that_two_streams_of_a_gpu_show_is_one(tmp_path, steps, runs):
+    first, second = (f' {{"group_id": "{step}"}}' if step else "" for step in steps)
+    lines = {
+        "Stream #13(Compute)": "loop_add_fusion 100+50; loop_add_fusion 160+50",
+        "Stream #14(Compute)": "ncclDevKernel_AllReduce_RING_LL 120+45; ncclDevKernel_AllReduce_RING_LL 175+45",
+        "XLA Modules - from #13": f"jit_f(7) 100+50{first}; jit_f(7) 160+50{second}",
+        "XLA Modules - from #14": f"jit_f(7) 120+45{first}; jit_f(7) 175+45{second}",
+    }
+    lake = yield write_case(tmp_path / f"steps_{steps[0]}.json", [(1, "/device:GPU:0", lines)])
+    found = lake.rows("SELECT program_id, start_ns, dur_us FROM programs ORDER BY program_id")
+    origin = found[0][1]
+    assert [(run, (start - origin) // 1000 + 100, us) for run, start, us in found] == runs
+
+
+@in_one_lake
+def test_programs_of_two_streams_that_overlap_are_two_runs(tmp_path):
+    lines = {"XLA Modules - from #13": "jit_f(7) 100+50", "XLA Modules - from #14": "jit_g(8) 120+45"}
+    lake = yield write_case(tmp_path / "two_programs.json", [(1, "/device:GPU:0", lines)])
+    assert lake.rows("SELECT program, dur_us FROM programs ORDER BY start_ns") == [("jit_f", 50), ("jit_g", 45)]

@@ -1,4 +1,40 @@
--- One row per run of a compiled program on a device: the modules of XLA.
+-- One row per event of a line that shows the runs of compiled programs, with the run that it is
+-- part of. XLA's profiler derives a line from each stream of a GPU (`XLA Modules - from #13`): a
+-- run on several streams has an event on each, which overlap and have the same name and step
+-- (group_id).
+--
+-- stored: meanwhile
+CREATE VIEW _program_events AS
+WITH shown AS (
+    SELECT
+        events.trace_id, rank, lines.device, event_id, start_ns, end_ns, name, args,
+        if(
+            contains(thread, ' - from #'), hash(name, args ->> '$.group_id'), hash(event_id)
+        ) AS run_key
+    FROM events
+    JOIN lines USING (trace_id, pid, tid)
+    WHERE lane = 'device' AND role = 'module' AND dur_ns IS NOT NULL
+),
+begun AS (
+    SELECT
+        *,
+        start_ns >= coalesce(max(end_ns) OVER earlier, start_ns) AS begins
+    FROM shown
+    WINDOW earlier AS (
+        PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+)
+SELECT
+    trace_id, rank, device, event_id, start_ns, end_ns, name, args, run_key,
+    count(CASE WHEN begins THEN 1 END) OVER (
+        PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
+        ROWS UNBOUNDED PRECEDING
+    ) AS nth_run
+FROM begun;
+
+-- One row per run of a compiled program on a device: the modules of XLA. What several streams of a
+-- GPU show of a run is one.
 --
 -- key: trace_id, device, program_id
 --
@@ -9,7 +45,7 @@
 -- program           VARCHAR  program: the module's name without its fingerprint
 -- fingerprint       VARCHAR  number in parentheses after the name, NULL without one
 -- execution_id      BIGINT   number of the run (run_id), NULL if unknown
--- event_id          BIGINT   event of the run
+-- event_id          BIGINT   event of the run; the first of those that several streams show
 -- start_ns          BIGINT   start, ns
 -- end_ns            BIGINT   end, ns
 -- dur_us            DOUBLE   from that start to that end, µs
@@ -21,13 +57,14 @@
 CREATE VIEW programs AS
 WITH runs AS (
     SELECT
-        events.trace_id, rank, lines.device, event_id, start_ns, end_ns,
-        regexp_replace(name, '\(\d+\)$', '') AS program,
-        nullif(regexp_extract(name, '\((\d+)\)$', 1), '') AS fingerprint,
-        TRY_CAST(args ->> '$.run_id' AS BIGINT) AS execution_id
-    FROM events
-    JOIN lines USING (trace_id, pid, tid)
-    WHERE lane = 'device' AND role = 'module' AND dur_ns IS NOT NULL
+        trace_id, any_value(rank) AS rank, device,
+        arg_min(event_id, (start_ns, event_id)) AS event_id,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        regexp_replace(any_value(name), '\(\d+\)$', '') AS program,
+        nullif(regexp_extract(any_value(name), '\((\d+)\)$', 1), '') AS fingerprint,
+        TRY_CAST(min(args ->> '$.run_id') AS BIGINT) AS execution_id
+    FROM _program_events
+    GROUP BY trace_id, device, run_key, nth_run
 ),
 calls AS (
     SELECT
