@@ -6,12 +6,18 @@ WITH xla_lines AS (
     WHERE role = 'operation' AND starts_with(process, '/device:')
 ),
 given AS (
-    SELECT events.trace_id, event_id AS kernel_id, args ->> '$.hlo_category' AS hlo_category
+    SELECT
+        events.trace_id, event_id AS kernel_id, events.name,
+        args ->> '$.hlo_category' AS hlo_category
     FROM events
     JOIN xla_lines USING (trace_id, pid, tid)
     WHERE lane = 'device' AND dur_ns IS NOT NULL
 )
-SELECT trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind, is_wrapper
+SELECT
+    trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind,
+    is_wrapper AND coalesce(
+        list_contains(string_split(wrapped_names, ';'), split_part(ltrim(name, '%'), '.', 1)), TRUE
+    ) AS is_wrapper
 FROM given
 LEFT JOIN hlo_categories USING (hlo_category)
 WHERE hlo_category IS NOT NULL;

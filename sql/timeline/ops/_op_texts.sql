@@ -266,41 +266,52 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _op_texts AS
+WITH described AS (
+    SELECT
+        t.*, h.class AS hlo_class, h.collective AS hlo_collective,
+        h.category AS hlo_kernel_category, h.is_async,
+        named.canonical_name, named.class AS named_class, named.collective AS named_collective,
+        named.path AS named_path,
+        h.is_wrapper AND coalesce(
+            list_contains(string_split(h.wrapped_names, ';'), named.canonical_name), TRUE
+        ) AS is_wrapper
+    FROM _xla_texts AS t
+    JOIN _op_classes AS named ON named.name = t.name
+    LEFT JOIN hlo_categories AS h ON h.hlo_category = t.hlo_category
+)
 SELECT
-    t.trace_id, t.text_id, t.name, named.canonical_name,
+    t.trace_id, t.text_id, t.name, t.canonical_name,
     CASE
-        WHEN hlo_categories.is_wrapper AND named.class = 'communication' THEN named.class
-        WHEN hlo_categories.class IS NOT NULL THEN hlo_categories.class
+        WHEN t.is_wrapper AND t.named_class = 'communication' THEN t.named_class
+        WHEN t.hlo_class IS NOT NULL THEN t.hlo_class
         WHEN t.hlo_category IS NOT NULL THEN 'compute'
-        WHEN named.class = 'compute' AND t.copies THEN 'copy'
-        ELSE named.class
+        WHEN t.named_class = 'compute' AND t.copies THEN 'copy'
+        ELSE t.named_class
     END AS class,
     CASE
-        WHEN hlo_categories.is_wrapper AND named.class = 'communication' THEN named.class
-        ELSE coalesce(hlo_categories.category, k.category, 'other')
+        WHEN t.is_wrapper AND t.named_class = 'communication' THEN t.named_class
+        ELSE coalesce(t.hlo_kernel_category, k.category, 'other')
     END AS category,
     CASE
-        WHEN t.hlo_category IS NULL OR hlo_categories.is_wrapper THEN named.collective
-        ELSE hlo_categories.collective
+        WHEN t.hlo_category IS NULL OR t.is_wrapper THEN t.named_collective
+        ELSE t.hlo_collective
     END AS collective,
     t.hlo_category, t.hlo_module,
-    coalesce(_op_paths.path, named.path) AS path,
-    coalesce(_op_paths.display_path, named.path) AS display_path,
+    coalesce(_op_paths.path, t.named_path) AS path,
+    coalesce(_op_paths.display_path, t.named_path) AS display_path,
     _op_paths.phase,
     _op_shapes.shape, _op_shapes.dtype, _op_shapes.operand_shape, _op_shapes.operand_dtype,
     t.dedup_name,
     CASE
-        WHEN t.hlo_category = 'custom-call' OR hlo_categories.category = 'gemm'
+        WHEN t.hlo_category = 'custom-call' OR t.hlo_kernel_category = 'gemm'
             THEN nullif(t.xla_model_flop, 0)
         ELSE t.xla_model_flop
     END AS xla_model_flop,
     _hlo_products.flop AS shape_flop,
-    CASE WHEN hlo_categories.is_async IS NOT TRUE THEN t.bytes END AS bytes_accessed, t.raw_bytes,
+    CASE WHEN t.is_async IS NOT TRUE THEN t.bytes END AS bytes_accessed, t.raw_bytes,
     t.source
-FROM _xla_texts AS t
-JOIN _op_classes AS named ON named.name = t.name
+FROM described AS t
 LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
-LEFT JOIN hlo_categories ON hlo_categories.hlo_category = t.hlo_category
 LEFT JOIN _op_paths ON _op_paths.tf_op = t.tf_op
 LEFT JOIN _op_shapes
     ON _op_shapes.layout IS NOT DISTINCT FROM t.layout
@@ -308,4 +319,4 @@ LEFT JOIN _op_shapes
 LEFT JOIN _hlo_products
     ON _hlo_products.layout IS NOT DISTINCT FROM t.layout
     AND _hlo_products.instruction = t.instruction
-    AND _hlo_products.is_gemm = (coalesce(hlo_categories.category, '') = 'gemm');
+    AND _hlo_products.is_gemm = (coalesce(t.hlo_kernel_category, '') = 'gemm');

@@ -95,6 +95,20 @@ def test_a_collective_that_xla_wraps_in_a_generic_operation_is_the_collective_of
 
 
 @in_one_lake
+def test_a_custom_fusion_is_communication_only_if_it_begins_or_ends_a_fused_collective(tmp_path):
+    # The fusion between the two computes while the collective runs; other names are those of what is fused.
+    operations = "async-collective-start.7 0+2; async-collective-fusion.7 2+50; async-collective-done.7 52+30; "
+    operations += "all-gather_bitcast_fusion 82+10"
+    text = "; ".join(f'{operation} {{"hlo_category": "custom fusion"}}' for operation in operations.split("; "))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+    assert lake.rows("SELECT compute_us, exposed_communication_us FROM time_breakdown") == [(50 + 10, 2 + 30)]
+    assert lake.rows("SELECT kind, dur_us FROM collectives") == [("async-collective", 82)]
+    assert lake.rows("SELECT name FROM ops WHERE class = 'communication' ORDER BY name") == [
+        ("async-collective-done.7",), ("async-collective-start.7",),
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
     kernels = (
         "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"
