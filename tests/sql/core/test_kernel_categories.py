@@ -127,6 +127,11 @@ attention | _ZN2ck47kernel_batched_gemm_softmax_gemm_xdl_cshuffle_v2INS_34Gridwi
 attention | void natten::cuda::fmha::FusedNeighborhoodAttentionKernel<int>(int)
 attention | splash_mha_fwd_residuals.3
 attention | RPA-bq_8-bkvp_16-p_16.9
+attention | RPAd-p_64-bq_1_1-bkv_4096_4096.1
+attention | RPAm-p_64-bq_32_32-bkv_4096_4096-sw_128.3
+attention | MLA-d-bq_1-bkvp_4-p_64.1
+moe_gemm  | fused-moe-k_8-renorm_k-bt_32_32-bf_512_512-bd1_1024_1024-bd2_1024_1024.1
+moe_gemm  | fused-moe-v2-k_8-bt_32_32_32-bf_512
 gemm      | void tensorrt_llm::kernels::weight_only::kernel<tensorrt_llm::kernels::weight_only::KernelDetails<tensorrt_llm::kernels::weight_only::BF16DetailsA>, 1, 8, 128, 64, true>(int)
 sampling  | void tensorrt_llm::kernels::topKStage1<float, 256, 8>(float const*)
 sampling  | void tensorrt_llm::kernels::topKStage2Sampling<float, 256, 8>(int const*)

@@ -97,6 +97,19 @@ def test_each_run_of_a_program_with_equal_stretches_is_a_pass(tmp_path):
 
 
 @in_one_lake
+def test_attention_of_a_layer_in_a_kernel_for_each_kind_of_request_is_one_layer(tmp_path):
+    # Decodes, prefills, and what is both: newer ragged paged attention runs all three in each layer.
+    cases = tuple((f"RPA{case}-p_64-bq_32_32-", 3, "") for case in "dpm")
+    layer = (*LAYER[:2], *cases, *LAYER[3:])
+    program = Program()
+    for _ in range(3):
+        program.run("jit_step", (("gather_fusion", 7, ""), ("all-reduce", 4, "")), *[layer] * 8)
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
+    assert lake.rows("SELECT DISTINCT sum_us FROM layer_categories WHERE category = 'attention'") == [(9.0,)]
+
+
+@in_one_lake
 def test_two_programs_of_one_model_have_passes_each(tmp_path):
     program = Program()
     for name in ("jit_prefill", "jit_decode", "jit_decode"):
