@@ -28,8 +28,10 @@ CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
 -- end_ns       BIGINT   end of the mark, ns
 CREATE VIEW _step_marks AS
 WITH line_marks AS (
+    -- The number alone or, on GPUs, behind the name of the annotation: train 10.
     SELECT
-        events.trace_id, lines.device, TRY_CAST(name AS BIGINT) AS step_number, start_ns, end_ns
+        events.trace_id, lines.device,
+        TRY_CAST(split_part(name, ' ', -1) AS BIGINT) AS step_number, start_ns, end_ns
     FROM events
     JOIN lines USING (trace_id, pid, tid)
     WHERE lane = 'device' AND role = 'step' AND dur_ns > 0

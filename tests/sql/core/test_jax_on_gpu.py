@@ -102,3 +102,13 @@ def test_programs_of_two_streams_that_overlap_are_two_runs(tmp_path):
     lines = {"XLA Modules - from #13": "jit_f(7) 100+50", "XLA Modules - from #14": "jit_g(8) 120+45"}
     lake = yield write_case(tmp_path / "two_programs.json", [(1, "/device:GPU:0", lines)])
     assert lake.rows("SELECT program, dur_us FROM programs ORDER BY start_ns") == [("jit_f", 50), ("jit_g", 45)]
+
+
+@in_one_lake
+def test_steps_of_a_gpu_have_the_number_behind_the_name_of_their_annotation(tmp_path):
+    # group_id is a number of the capture's own.
+    steps = 'train 10 100+50 {"group_id": "0"}; train 11 150+50 {"group_id": "1"}; eval 200+20 {"group_id": "2"}'
+    lines = {"Steps": steps, "Stream #13(Compute)": "loop_add_fusion 100+40; loop_add_fusion 150+70"}
+    lake = yield write_case(tmp_path / "numbered.json", [(1, "/device:GPU:0", lines)])
+    found = lake.rows("SELECT step_number, dur_us FROM steps ORDER BY start_ns")
+    assert found == [(10, 50), (11, 50), (None, 20)]
