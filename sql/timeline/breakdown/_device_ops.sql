@@ -98,7 +98,8 @@ SELECT trace_id, kernel_id, flop FROM own;
 -- dtype           VARCHAR  their types
 -- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
 -- operand_dtype   VARCHAR  types of its operands, | between
--- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model
+-- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model,
+--                          if the trace marks them; else the name
 -- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; a 0 for a custom call or
 --                          a matrix product counts as unknown
 -- flop            BIGINT   xla_model_flop, else the operations by the shapes of a matrix product, a
@@ -169,7 +170,7 @@ compiled AS (
         coalesce(t.display_path, usual.scopes.display_path) AS display_path,
         if(t.path IS NULL, coalesce(t.phase, usual.scopes.phase), t.phase) AS phase,
         t.shape, t.dtype, t.operand_shape, t.operand_dtype,
-        coalesce(t.dedup_name, t.canonical_name) AS dedup_name,
+        coalesce(t.dedup_name, t.name) AS dedup_name,
         t.xla_model_flop, t.shape_flop, t.bytes_accessed, t.raw_bytes, t.source
     FROM _xla_ops AS o
     JOIN texts AS t USING (trace_id, text_id)

@@ -22,7 +22,8 @@ WITH named AS (
         count(ops.path) OVER (PARTITION BY ops.trace_id) = 0 AS is_flat, ops.category,
         coalesce(kernels.op_name, captured.op_name) AS operator,
         CASE
-            WHEN ops.hlo_category IS NOT NULL THEN ops.dedup_name
+            WHEN ops.hlo_category IS NOT NULL
+                THEN if(ops.dedup_name = ops.name, ops.canonical_name, ops.dedup_name)
             ELSE coalesce(kernels.display_name, ops.canonical_name)
         END AS kernel
     FROM _device_ops AS ops

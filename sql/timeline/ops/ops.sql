@@ -14,7 +14,8 @@
 -- name               VARCHAR  name as the trace has it
 -- role               VARCHAR  op, or async
 -- canonical_name     VARCHAR  name shared by all instances
--- dedup_name         VARCHAR  name shared by the copies of one operation in the layers of a model
+-- dedup_name         VARCHAR  name shared by the copies of one operation in the layers of a model,
+--                             if the trace marks them; else the name
 -- class              VARCHAR  compute, communication, copy, dma or wait
 -- category           VARCHAR  kernel category, other where no rule fits
 -- hlo_category       VARCHAR  category that XLA gives it

@@ -9,7 +9,8 @@
 -- trace_id     VARCHAR  trace
 -- step_id      BIGINT   step; 0 for a whole trace
 -- program      VARCHAR  compiled program, NULL if there are none
--- op           VARCHAR  name shared by the copies of the operation, NULL if it has no name
+-- op           VARCHAR  name shared by the copies of the operation, else its name without number;
+--                       NULL if it has no name
 -- shape        VARCHAR  shapes of its results; of its operator's inputs if there is no compiled
 --                       program
 -- family       VARCHAR  family by family_rules, else the kernel category
@@ -51,7 +52,9 @@ steady AS (
 placed AS (
     -- Summed before the join by name: few rows are left of many operations.
     SELECT
-        ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape,
+        ops.trace_id, steady.step_id, ops.program, ops.name,
+        -- Another build may number its operations otherwise.
+        if(ops.dedup_name = ops.name, ops.canonical_name, ops.dedup_name) AS op, ops.shape,
         count(*) AS calls, sum(ops.self_ns) AS self_ns, sum(ops.flop) AS flop,
         count(ops.flop) AS known_calls
     FROM _device_ops AS ops
@@ -59,7 +62,8 @@ placed AS (
         ON steady.trace_id = ops.trace_id AND steady.kernel_id = ops.kernel_id
     WHERE ops.role = 'op'
     GROUP BY
-        ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name, ops.shape
+        ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name, ops.canonical_name,
+        ops.shape
 ),
 families AS (
     SELECT trace_id, program, name, min(family) AS family

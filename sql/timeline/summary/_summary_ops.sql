@@ -16,7 +16,8 @@
 -- path             VARCHAR  its scopes
 CREATE VIEW _summary_ops AS
 SELECT
-    o.trace_id, op, program, any_value(class) AS class, any_value(family) AS family,
+    o.trace_id, op, program, arg_max(class, (self_us, class)) AS class,
+    arg_max(family, (self_us, family)) AS family,
     CAST(sum(calls) AS BIGINT) AS calls, sum(self_us) AS self_us,
     100 * sum(self_us) / greatest(any_value(device_time_us), any_value(own_us)) AS share_pct,
     sum(sum_us) / sum(calls) AS mean_us, CAST(sum(flop) AS DOUBLE) AS flop,

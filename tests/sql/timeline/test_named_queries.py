@@ -37,14 +37,16 @@ def test_top_operations_are_those_of_all_devices(lake):
 @in_one_lake
 def test_copies_of_an_operation_are_one_where_the_compiler_says_so(tmp_path):
     said = json.dumps({"deduplicated_name": "dot.1", "hlo_category": "dot", "model_flops": "3000000"})
+    first = json.dumps({"hlo_category": "dot", "model_flops": "3000000"})
     unsaid = json.dumps({"hlo_category": "dot", "long_name": "%dot.3 = f32[100,100]{1,0} dot(f32[100,50]{1,0} %a, "
                          "f32[50,100]{1,0} %b), lhs_contracting_dims={1}"})  # fmt: skip
-    text = f"dot.1 0+10 {said}; dot.2 10+20 {said}; dot.3 40+5 {unsaid}; add.1 50+1; add.2 60+1"
+    # The first copy bears the name and is not marked; dot.3 differs in more than its number.
+    text = f"dot.1 0+10 {first}; dot.2 10+20 {said}; dot.3 40+5 {unsaid}; add.1 50+1; add.2 60+1"
     lake = yield write_case(tmp_path / "copies.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
     rows = lake.rows("SELECT op, calls, self_us, flop, flop_source, tflops FROM top_ops('copies')")
     assert rows == [
         ("dot.1", 2, 30, 6e6, "model_flops", pytest.approx(0.2)),
-        ("dot", 1, 5, 1e6, "shapes", pytest.approx(0.2)),
+        ("dot.3", 1, 5, 1e6, "shapes", pytest.approx(0.2)),
         ("add.1", 1, 1, None, "none", None),
         ("add.2", 1, 1, None, "none", None),
     ]
