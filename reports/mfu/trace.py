@@ -80,7 +80,7 @@ def report(found: dict[str, Any]) -> list[Part]:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     parts += _least(found["passes"]) + _again(found["passes"])
-    parts += _over(found)
+    parts += _over(found) + _on_chip(found)
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
         parts.append(f"- The tables of kernels lack some bytes: {listed}; see moved_note of ascend_operators.")
@@ -135,6 +135,13 @@ def _over(found: dict[str, Any]) -> list[Part]:
             f"- Single kernels of {', '.join(hidden)} exceed 100 %: `tracelake model kernels` lists possible causes."
         )
     return parts
+
+
+def _on_chip(found: dict[str, Any]) -> list[Part]:
+    """Return the caveat on a TPU's bytes."""
+    if found["trace"].get("vendor") != "google" or not any(row["bytes"] for row in found["passes"]):
+        return []
+    return ["- Bytes are those that XLA counts, also in memory on the chip (VMEM): MBU is an upper bound."]
 
 
 def _mark(*shares: float | None) -> str:

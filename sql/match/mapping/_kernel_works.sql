@@ -225,7 +225,7 @@ joined AS (
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
         a.k AS own_k, a.dtype AS own_dtype, nullif(profiled.flop, 0) AS profiled_flop,
-        profiled.bytes AS profiled_bytes
+        profiled.bytes AS profiled_bytes, profiled.dtype AS profiled_dtype
     FROM placed AS g
     LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
     LEFT JOIN ascend_operators AS a ON a.trace_id = g.trace_id AND a.kernel_id = g.kernel_id
@@ -268,7 +268,8 @@ SELECT
     CASE
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
             AND profiled_flop IS NULL THEN NULL
-        WHEN own_dtype IS NOT NULL THEN own_dtype
+        WHEN coalesce(own_dtype, profiled_dtype) IS NOT NULL
+            THEN coalesce(own_dtype, profiled_dtype)
         WHEN is_typed AND input_dtype = 'fp32'
             THEN coalesce(product_dtype, fp32_dtype, 'fp32')
         WHEN is_typed AND input_dtype IS NOT NULL THEN input_dtype
@@ -279,7 +280,8 @@ SELECT
     CASE
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
             AND profiled_flop IS NULL THEN NULL
-        WHEN own_dtype IS NOT NULL OR (is_typed AND input_dtype IS NOT NULL) THEN 'inputs'
+        WHEN coalesce(own_dtype, profiled_dtype, if(is_typed, input_dtype, NULL)) IS NOT NULL
+            THEN 'inputs'
         WHEN name_dtype IS NOT NULL THEN 'name'
         WHEN weight_dtype IS NOT NULL AND family = 'moe' THEN 'model'
         WHEN input_dtype IS NOT NULL THEN 'input'

@@ -18,7 +18,8 @@
 -- kernel_count    BIGINT   its kernels, over all runs
 -- sum_us          DOUBLE   sum of their durations, µs
 -- busy_pct        DOUBLE   share of the sum over all instructions of the device, %
--- xla_flop        DOUBLE   FLOP of all of them by XLA: flops of the profiler
+-- xla_flop        DOUBLE   FLOP of all of them by XLA: model_flops of the profiler, else flops,
+--                          which it scales down for types that the chip multiplies faster
 -- xla_bytes       DOUBLE   bytes read and written by XLA: bytes_accessed of the profiler
 -- xla_tflops      DOUBLE   xla_flop over sum_us, TFLOP/s
 -- xla_gbps        DOUBLE   xla_bytes over sum_us, GB/s; NULL if it only begins or ends a transfer,
@@ -41,7 +42,7 @@ WITH described AS (
         trace_id, event_id AS kernel_id, name,
         json_extract_string(args, [
             '$.hlo_op', '$.hlo_category', '$.program_id', '$.hlo_module', '$.flops',
-            '$.bytes_accessed', '$.tf_op', '$.source', '$.long_name'
+            '$.bytes_accessed', '$.tf_op', '$.source', '$.long_name', '$.model_flops'
         ]) AS said
     FROM events
     WHERE
@@ -56,7 +57,7 @@ measured AS (
         said[2] AS hlo_category,
         coalesce(said[3], '') AS program_number,
         said[4] AS program,
-        TRY_CAST(said[5] AS DOUBLE) AS xla_flop,
+        coalesce(nullif(TRY_CAST(said[10] AS DOUBLE), 0), TRY_CAST(said[5] AS DOUBLE)) AS xla_flop,
         TRY_CAST(said[6] AS DOUBLE) AS xla_bytes,
         said[7] AS tf_op,
         said[8] AS source,
