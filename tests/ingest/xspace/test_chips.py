@@ -21,10 +21,11 @@ GPUS = {
     "b200": ("Nvidia", 1965000, 148, 191510216704, 10, 0, 2 * 3_996_000_000 * 8192 // 8),
     "mi300x": ("AMD", 2100000, 304, 206141652992, 9, 4, 2662400000000),
 }
+# A device of JAX: half of a chip of TPU v2, v3 and 7x, a whole one of the others.
 TPUS = {
-    "TPU v2": ("tpu_v2", 46, 700), "TPU v3": ("tpu_v3", 123, 900), "TPU v4": ("tpu_v4", 275, 1228),
+    "TPU v2": ("tpu_v2", 23, 350), "TPU v3": ("tpu_v3", 61.5, 450), "TPU v4": ("tpu_v4", 275, 1228),
     "TPU v5 lite": ("tpu_v5e", 197, 819), "TPU v5": ("tpu_v5p", 459, 2765), "TPU v6 Lite": ("tpu_v6e", 918, 1638),
-    "TPU7x": ("tpu_v7", 2307, 7380),
+    "TPU7x": ("tpu_v7", 1153.5, 3690),
 }  # fmt: skip
 SHOWN = (
     "device_vendor", "clock_rate", "core_count", "memory_size", "compute_cap_major", "compute_cap_minor",
