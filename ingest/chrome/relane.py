@@ -12,10 +12,11 @@ from ..lanes import copy_options
 if TYPE_CHECKING:
     import duckdb
 
-#: Processes that represent a device, by the metadata event that names them (JAX, Ascend).
+#: Processes that represent a device, by the metadata event that names them (JAX, Ascend). XProf's streaming viewer puts
+#: the name of the host before it.
 DEVICE_PROCESSES = """
-SELECT DISTINCT pid, args->>'$.name' AS process FROM {source}
-WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
+SELECT DISTINCT pid, regexp_replace(args->>'$.name', '^\\S+ /', '/') AS process FROM {source}
+WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^((\\S+ )?/device:|Ascend Hardware)')
 ORDER BY ALL
 """
 

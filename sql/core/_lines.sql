@@ -2,18 +2,32 @@
 -- trace_id  VARCHAR  trace
 -- pid       VARCHAR  process
 -- tid       VARCHAR  thread
--- process   VARCHAR  process name
+-- process   VARCHAR  process name, without the host that XProf's streaming viewer puts before it:
+--                    /device:GPU:0 of tw003 /device:GPU:0
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
--- device    INTEGER  device that the process name ends in, that its label names, or that Ascend's
---                    exporters pack into its number; NULL without any of these. The additional
---                    cores of a TPU belong to it: /device:TPU:0 SparseCore 1
+-- device    INTEGER  device that the process name ends in if the trace is of one host, that its
+--                    label names, or that Ascend's exporters pack into its number; NULL without
+--                    any of these. The additional cores of a TPU belong to it:
+--                    /device:TPU:0 SparseCore 1
 CREATE VIEW _lines AS
-WITH processes AS (
+WITH hosted AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
     FROM events
     WHERE lane = 'meta' AND name = 'process_name'
     GROUP BY trace_id, pid
+),
+processes AS (
+    -- Devices of several hosts have the same numbers.
+    SELECT
+        trace_id, pid, regexp_replace(process, '^\S+ (/(?:device|host):)', '\1') AS process,
+        coalesce(min(host) OVER of_trace = max(host) OVER of_trace, TRUE) AS is_one_host
+    FROM (
+        SELECT
+            *, nullif(regexp_extract(process, '^(\S+) /(?:device|host):', 1), '') AS host
+        FROM hosted
+    )
+    WINDOW of_trace AS (PARTITION BY trace_id)
 ),
 threads AS (
     SELECT trace_id, pid, tid, arg_max(args ->> '$.name', event_id) AS thread
@@ -47,7 +61,7 @@ labelled AS (
     FROM labels
 ),
 named AS (
-    SELECT trace_id, pid, tid, process, thread
+    SELECT trace_id, pid, tid, process, thread, is_one_host
     FROM threads
     JOIN processes USING (trace_id, pid)
 ),
@@ -73,9 +87,11 @@ ruled AS (
 SELECT
     trace_id, pid, tid, process, thread, role,
     coalesce(
-        TRY_CAST(
-            nullif(regexp_extract(process, ':(\d+)(?: Sparse ?Core .+)?$', 1), '') AS INTEGER
-        ), labelled.device
+        CASE
+            WHEN is_one_host THEN TRY_CAST(
+                nullif(regexp_extract(process, ':(\d+)(?: Sparse ?Core .+)?$', 1), '') AS INTEGER
+            )
+        END, labelled.device
     ) AS device
 FROM named
 LEFT JOIN labelled USING (trace_id, pid)

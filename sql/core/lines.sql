@@ -10,7 +10,7 @@
 -- device    INTEGER  device the line belongs to, NULL for lines of the host
 -- pid       VARCHAR  process
 -- tid       VARCHAR  thread
--- process   VARCHAR  process name
+-- process   VARCHAR  process name, without the host that XProf's streaming viewer puts before it
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  operation, async, module, step, annotation, counter, summary, collective,
 --                    detail, call or host; NULL for lines without a rule

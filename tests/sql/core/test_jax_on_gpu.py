@@ -112,3 +112,23 @@ def test_steps_of_a_gpu_have_the_number_behind_the_name_of_their_annotation(tmp_
     lake = yield write_case(tmp_path / "numbered.json", [(1, "/device:GPU:0", lines)])
     found = lake.rows("SELECT step_number, dur_us FROM steps ORDER BY start_ns")
     assert found == [(10, 50), (11, 50), (None, 20)]
+
+
+@in_one_lake
+def test_devices_with_their_host_before_the_name_are_those_of_that_host(tmp_path):
+    # The names of XProf's streaming viewer.
+    streams = {"Stream #13(Compute)": "gemm_fusion_dot_1 100+50", "XLA Modules - from #13": "jit_f(7) 100+50"}
+    planes = [(1001 + nth, f"tw003 /device:GPU:{nth}", streams) for nth in range(2)]
+    lake = yield write_case(tmp_path / "streamed.json", [*planes, (1701, "tw003 /host:CPU", {"python": "f 0+9"})])
+    assert lake.rows("SELECT format, device_name FROM traces") == [("jax", "GPU")]
+    assert lake.rows("SELECT device, name FROM kernels ORDER BY 1") == [(nth, "gemm_fusion_dot_1") for nth in (0, 1)]
+    assert lake.rows("SELECT device, program FROM programs ORDER BY 1") == [(0, "jit_f"), (1, "jit_f")]
+    assert lake.rows("SELECT process, role FROM lines WHERE device IS NULL") == [("/host:CPU", "host")]
+
+
+@in_one_lake
+def test_devices_of_two_hosts_are_apart_though_their_numbers_are_the_same(tmp_path):
+    stream = {"Stream #13(Compute)": "gemm_fusion_dot_1 100+50"}
+    planes = [(1001, "tw003 /device:GPU:0", stream), (2001, "tw004 /device:GPU:0", stream)]
+    lake = yield write_case(tmp_path / "hosts.json", planes)
+    assert lake.rows("SELECT count(DISTINCT device), sum(compute_us) FROM time_breakdown") == [(2, 100)]
