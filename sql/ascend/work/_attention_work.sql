@@ -36,10 +36,7 @@ WITH tensors AS (
     WHERE ends_with(rule, 'attention')
 ),
 given AS (
-    SELECT trace_id, TRY_CAST(max(value) AS DOUBLE) AS kv_len
-    FROM tags
-    WHERE key = 'kv_len'
-    GROUP BY trace_id
+    SELECT trace_id, kv_len FROM traces
 ),
 -- Training: every sequence of a batch is equally long, and the statistics have the length.
 trained AS (
@@ -73,8 +70,7 @@ served_lengths AS (
         trace_id, shape_id, factor, q, mask, queries, requests, rope, head_dim,
         coalesce(value_dim, head_dim) AS value_dim,
         CASE
-            WHEN kv_len IS NOT NULL THEN kv_len
-            WHEN block_table IS NOT NULL THEN NULL
+            WHEN block_table IS NOT NULL THEN kv_len
             -- Keys outside a paged cache, of one request: as many as the queries.
             WHEN len(k) < 4 AND k[1] = q[1] AND coalesce(requests, 1) = 1 THEN k[1]
         END AS key_length,
