@@ -134,7 +134,9 @@ def test_rows_that_are_lost_are_computed_and_not_taken_for_none(s1_lake, made):
 
 def test_a_relation_names_the_settings_that_it_reads():
     """A parser finds no column of a setting in a relation that is not among those that the setting reaches."""
-    columns = {"model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank", "kv_len", "warm_up_steps"}
+    columns = {
+        "model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank", "kv_len", "warm_up_steps",
+    }  # fmt: skip
     for entry in modules.relations():
         if entry.name in lineage._SHOW or not entry.uses & lineage._SHOW:
             continue

@@ -126,11 +126,12 @@ measured AS (
         -- Separate keys have the queries' layout, and no larger dimension.
         block_table IS NULL AND len(a) = len(b) AND a[1] = b[1]
         AND len(list_filter(b, lambda items, nth: items > a[nth])) = 0 AS has_own_keys,
-        -- A pool has the blocks first and the tokens of a block second to last: [blocks, tokens,
-        -- width], [blocks, heads, tokens, width], or [blocks, heads, slices, tokens, width of a
-        -- slice].
-        CASE WHEN block_table IS NOT NULL THEN part_bytes / nullif(b[1] * b[-2], 0) END
-            AS key_bytes,
+        -- Without a block table each request has a sequence of keys. A pool has the blocks first
+        -- and the tokens of a block second to last: [blocks, tokens, width], [blocks, heads, tokens,
+        -- width], or [blocks, heads, slices, tokens, width of a slice].
+        part_bytes / nullif(
+            CASE WHEN block_table IS NULL THEN requests * key_bound ELSE b[1] * b[-2] END, 0
+        ) AS key_bytes,
         -- Weights are [experts, inner dimension, columns].
         CASE WHEN len(b) > 2 THEN b[1] ELSE 1 END AS experts,
         _elements(a) / nullif(a[-1], 0) AS routed_rows
@@ -180,7 +181,8 @@ FROM moved;
 -- those of all tensors, each once: an absent tensor has none, a scalar has one element. Moved bytes
 -- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
 -- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
--- The setting kv_len=N of a trace sets how many keys a request of a paged attention sees.
+-- The setting kv_len=N of a trace sets how many keys a request sees in an attention with a cache,
+-- paged or a sequence of its own.
 --
 -- stored: per ascend trace
 --
@@ -203,7 +205,8 @@ FROM moved;
 -- n                   BIGINT   columns of it, before any gate
 -- k                   BIGINT   inner dimension
 -- flop                DOUBLE   FLOP by shapes
--- flop_bound          DOUBLE   most FLOP of a paged attention: every block of the table full
+-- flop_bound          DOUBLE   most FLOP of an attention with a block table, or of a batch of
+--                              sequences: all of the room for keys in use
 -- flop_note           VARCHAR  why flop is NULL: no_rule, no_shapes, shape_inconsistent,
 --                              lengths_unknown
 -- shape_inconsistent  BOOLEAN  no product or attention has such shapes

@@ -228,19 +228,6 @@ def test_counters_that_contradict_shapes_are_told(tmp_path):
     assert ask(lake, "SELECT severity, value FROM ascend_checks WHERE \"check\" = 'flop_mismatch'") == [("warning", 2)]
 
 
-@in_one_lake
-def test_attention_of_a_prefill_without_a_cache_of_one_request(tmp_path):
-    def row(requests: int, mask: str) -> dict[str, str]:
-        shapes = f"64,4,128;64,1,128;64,1,128;;{mask};{requests};{requests}"
-        types = f"DT_BF16;DT_BF16;DT_BF16;DT_UNDEFINED;{'INT8' if mask else 'DT_UNDEFINED'};INT64;INT64"
-        return product("FusedInferAttentionScore", shapes, "64,4,128") | {"Input Data Types": types}
-
-    lake = yield write_table(tmp_path / "t.csv", row(1, "2048,2048"), row(1, ""), row(3, "2048,2048"))
-    found = ask(lake, "SELECT flop, causal, flop_note FROM ascend_operators ORDER BY kernel_id")
-    whole = 2 * 4 * 64 * 64 * 256
-    assert found == [(whole / 2, True, None), (whole, False, None), (None, None, "lengths_unknown")]
-
-
 #: Type, inputs and their types, output: bytes that are moved, worked out by hand, or why they are not known.
 PAGED = "16,4,128;1000,128,128;1000,128,128;;2048,2048;16;16;;;;;;;;16,32;" + ";" * 14
 PAGED_TYPES = "DT_BF16;DT_BF16;DT_BF16;;INT8;INT64;INT64;;;;;;;;INT32" + ";" * 15
