@@ -176,6 +176,24 @@ def test_the_inner_dimension_fits_both_matrices_and_the_result_or_there_is_none(
 
 
 @in_one_lake
+def test_a_buffer_for_the_most_that_may_be_received_does_not_show_how_many_rows_an_expert_has(tmp_path):
+    # 16 tokens to 8 of 256 experts on each of 16 ranks: of the buffer's 2048 rows 128 are in use, if it is balanced.
+    sent = product("MoeDistributeDispatchV2", "16,7168;16,8", "2048,7168")
+    # On one rank with 128 tokens to 2 experts each row is in use.
+    whole = product("MoeDistributeDispatchV2", "128,7168;128,2", "256,7168")
+    products = [product("GroupedMatmul", f"{rows},7168;16,7168,4096", f"{rows},4096") for rows in (2048, 256)]
+    lake = yield write_table(tmp_path / "t.csv", sent, whole, *products)
+    columns = "m, n, k, flop, flop_bound, flop_note, moved_bytes, moved_bound, moved_note"
+    found = ask(lake, f"SELECT {columns} FROM ascend_operators WHERE rule = 'grouped_matmul' ORDER BY kernel_id")
+    flop = 2 * 256 * 7168 * 4096
+    most = 2 * (2048 * (7168 + 4096) + 16 * 7168 * 4096)
+    assert found == [
+        (None, 4096, 7168, None, 8 * flop, "rows_unknown", None, most, "rows_unknown"),
+        (256, 4096, 7168, flop, None, None, 2 * (256 * (7168 + 4096) + 16 * 7168 * 4096), None, None),
+    ]
+
+
+@in_one_lake
 def test_blocked_storage_is_undone(tmp_path):
     # 5120 x 640 in blocks of 16 x 16: 40 columns of blocks, 320 rows of blocks.
     blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640") | {"Input Formats": "ND;FRACTAL_NZ"}
