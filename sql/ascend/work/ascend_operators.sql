@@ -46,14 +46,21 @@ inner_dimensions AS (
         trace_id, shape_id, rule, a, b, result, is_buffer,
         CASE
             WHEN len(a) < 2 OR len(b) < 2 OR len(result) < 1 THEN NULL
-            WHEN rule = 'grouped_matmul' THEN list_intersect(
-                [a[-1]],
-                -- A gated product keeps half of the columns.
-                list_concat(
-                    CASE WHEN result[-1] IN (b[-1], b[-1] // 2) THEN [b[-2]] ELSE [] END,
-                    CASE WHEN result[-1] IN (b[-2], b[-2] // 2) THEN [b[-1]] ELSE [] END
-                )
-            )[1]
+            WHEN rule = 'grouped_matmul' THEN coalesce(
+                list_intersect(
+                    [a[-1]],
+                    -- A gated product keeps half of the columns.
+                    list_concat(
+                        CASE WHEN result[-1] IN (b[-1], b[-1] // 2) THEN [b[-2]] ELSE [] END,
+                        CASE WHEN result[-1] IN (b[-2], b[-2] // 2) THEN [b[-1]] ELSE [] END
+                    )
+                )[1],
+                -- Gradient of the weights: the rows of both are grouped, and summed over.
+                CASE
+                    WHEN len(a) = 2 AND len(b) = 2 AND a[1] = b[1] AND result[-2] = a[2]
+                        AND result[-1] = b[2] THEN a[1]
+                END
+            )
             WHEN _matmul_k(a, b, result) IS NOT NULL THEN _matmul_k(a, b, result)
             WHEN rule = 'transposed_matmul' AND len(a) = 3 AND len(b) = 3 THEN list_intersect(
                 [a[-1]],
