@@ -12,6 +12,9 @@ CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
     )
 )[1];
 
+-- A dimension that is filled up to whole blocks of a size; NULL without one.
+CREATE MACRO _filled(items, size) AS CAST(ceil(items / size) * size AS BIGINT);
+
 -- One row per trace and distinct matrix product of its Ascend kernels. What a rank receives from
 -- the others for its experts (MoeDistributeDispatch) lies in a buffer for the most that may come:
 -- the rows in use are values, so a grouped product of as many rows has a bound, and no FLOP.
@@ -20,6 +23,7 @@ WITH works AS (
     SELECT
         trace_id, shape_id, rule,
         inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result,
+        in_blocks[b_slot + 1] AS block,
         -- It sends the second input's elements: tokens x experts of each.
         list(outputs[1][1]) FILTER (
             starts_with(lower(op_type), 'moedistributedispatch')
@@ -30,7 +34,14 @@ WITH works AS (
 ),
 layouts AS (
     SELECT
-        trace_id, shape_id, rule, b, result,
+        trace_id, shape_id, rule, result,
+        CASE
+            -- A second matrix in blocks has its columns filled up, transposed its rows.
+            WHEN b[-1] = _filled(result[-1], block[2]) THEN list_concat(b[:-2], [result[-1]])
+            WHEN b[-2] = _filled(result[-1], block[1])
+                THEN list_concat(b[:-3], [result[-1], b[-1]])
+            ELSE b
+        END AS b,
         rule = 'grouped_matmul' AND list_contains(buffers, a[1]) AS is_buffer,
         CASE
             -- A two-dimensional result folds the first matrix's leading dimensions into its rows.

@@ -87,8 +87,22 @@ def test_blocked_storage_is_undone(tmp_path):
     narrow = product("QuantBatchMatmulV3", "16,5120;20,320,16,32", "16,640", dtype="INT8")
     narrow |= {"Input Formats": "FORMAT_ND;FORMAT_FRACTAL_NZ", "Output Data Types": "FLOAT16"}
     not_blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640")
-    lake = yield write_table(tmp_path / "t.csv", blocked, narrow, not_blocked)
+    # All of them blocked, with 1, 320 and 40 columns of blocks; and 634 columns, filled up to 640.
+    all_blocked = product("MatMulV2", "320,1,16,16;40,320,16,16", "40,1,16,16") | {
+        "Input Formats": "FRACTAL_NZ;FRACTAL_NZ", "Output Formats": "FRACTAL_NZ",
+    }  # fmt: skip
+    filled_up = product("MatMulV2", "16,5120;40,320,16,16", "16,634") | {"Input Formats": "ND;FRACTAL_NZ"}
+    transposed = product("MatMulV2", "16,5120;320,40,16,16", "16,634") | {"Input Formats": "ND;FRACTAL_NZ"}
+    too_wide = product("MatMulV2", "16,5120;40,320,16,16", "16,624") | {"Input Formats": "ND;FRACTAL_NZ"}
+    lake = yield write_table(
+        tmp_path / "t.csv", blocked, narrow, not_blocked, all_blocked, filled_up, transposed, too_wide
+    )
     found = ask(lake, "SELECT k, flop, in_bytes, shape_inconsistent FROM ascend_operators ORDER BY kernel_id")
     flop = 2 * 16 * 640 * 5120
     size = 16 * 5120 + 5120 * 640
-    assert found == [(5120, flop, 2 * size, False), (5120, flop, size, False), (None, None, 2 * size, True)]
+    part = flop * 634 / 640
+    assert found == [
+        (5120, flop, 2 * size, False), (5120, flop, size, False), (None, None, 2 * size, True),
+        (5120, flop, 2 * size, False), (5120, part, 2 * size, False), (5120, part, 2 * size, False),
+        (None, None, 2 * size, True),
+    ]  # fmt: skip
