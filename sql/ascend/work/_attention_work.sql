@@ -27,10 +27,11 @@ WITH tensors AS (
         inputs[table_slot + 1] AS block_table,
         coalesce(inputs[length_slot + 1], inputs[length_slot]) AS lengths,
         inputs[rope_slot + 1] AS rope,
-        -- Row maxima and sums of the softmax have eight columns: batch, heads, queries, 8.
+        -- Row maxima and sums of the softmax have eight columns: batch, heads, queries, 8; or of
+        -- all requests together queries, heads, 8.
         list_filter(
             CASE WHEN factor = 1 THEN outputs ELSE inputs END,
-            lambda dims: len(dims) = 4 AND dims[-1] = 8
+            lambda dims: len(dims) IN (3, 4) AND dims[-1] = 8
         )[1] AS stats,
         list_filter(
             inputs,
@@ -44,16 +45,19 @@ WITH tensors AS (
 given AS (
     SELECT trace_id, kv_len FROM traces
 ),
--- Training: every sequence of a batch is equally long, and the statistics have the length.
+-- Training: every sequence of a batch is equally long, and the statistics have the length. The last
+-- dimension is a width, which may be as large.
 trained AS (
     SELECT
         trace_id, shape_id, factor, q, k, v, mask, stats,
-        stats[1] AS requests,
-        stats[2] * stats[1] * stats[3] AS query_heads,
-        _elements(q) / (stats[1] * stats[2] * stats[3]) AS key_dim,
-        list_distinct(
-            list_filter(k, lambda d, nth: q[nth] = stats[3])
-        ) AS key_lengths
+        CASE WHEN len(stats) = 4 THEN stats[1] END AS requests,
+        _elements(stats) / 8 AS query_heads,
+        _elements(q) / (_elements(stats) / 8) AS key_dim,
+        CASE
+            WHEN len(stats) = 4 THEN list_distinct(
+                list_filter(k[:-2], lambda d, nth: q[nth] = stats[3])
+            )
+        END AS key_lengths
     FROM tensors
     WHERE rule = 'attention'
 ),
@@ -117,11 +121,11 @@ joined AS (
         trace_id, shape_id, factor, CAST(requests AS DOUBLE) AS requests,
         CASE WHEN len(key_lengths) = 1 THEN CAST(key_lengths[1] AS DOUBLE) END AS key_length,
         CAST(NULL AS DOUBLE) AS key_bound,
-        mask IS NOT NULL AND key_lengths = [stats[3]] AS causal,
+        coalesce(mask IS NOT NULL AND key_lengths = [stats[3]], FALSE) AS causal,
         query_heads * (key_dim + key_dim * _elements(v) / nullif(_elements(k), 0)) AS per_key,
         CASE
             WHEN q IS NULL OR k IS NULL OR v IS NULL OR stats IS NULL THEN NULL
-            ELSE key_dim = floor(key_dim) AND len(key_lengths) = 1
+            ELSE key_dim = floor(key_dim) AND coalesce(len(key_lengths) > 0, TRUE)
         END AS fits
     FROM trained
     UNION ALL

@@ -5,7 +5,7 @@ import pytest
 
 from tracelake.lake import Lake
 
-from ...lakes import ingest_at_once
+from ...lakes import in_one_lake, ingest_at_once
 from .counters import ask, product, write_table
 
 FUSED, PROMPT, STEP = "FusedInferAttentionScore", "PromptFlashAttention", "IncreFlashAttention"
@@ -42,6 +42,18 @@ WITH_LENGTH = {
     "paged": (STEP_OF_1000, False), "paged, a batch": (STEP_OF_1000, False), "paged, slices": (STEP_OF_1000, False),
     "a cache in use in part": (STEP_OF_1000, False), "paged, a prefill": (32 * 1000 * 1000 * 256, True),
 }  # fmt: skip
+
+#: Layout: queries, keys and values, statistics of the softmax; FLOP without a mask, and why there are none.
+TRAINED = {
+    "a width as large as the length": ("4096,1,4096", "4096,1,1024", "1,32,4096,8", PREFILL, None),
+    "the batch first": ("1,4096,4096", "1,4096,1024", "1,32,4096,8", PREFILL, None),
+    "heads first": ("2,32,4096,128", "2,8,4096,128", "2,32,4096,8", 2 * PREFILL, None),
+    "heads of the length": ("2,32,128,128", "2,8,128,128", "2,32,128,8", 2 * 2 * 32 * 128**2 * 256, None),
+    # 32 tokens of 32 heads: 32 keys, or those of 8 heads.
+    "as many heads as tokens": ("2,32,32,128", "2,8,32,128", "2,32,32,8", None, "lengths_unknown"),
+    "sequences together": ("8192,32,128", "8192,8,128", "8192,32,8", None, "lengths_unknown"),
+    "no such length": ("4096,1,4096", "4096,1,1024", "1,32,1000,8", None, "shape_inconsistent"),
+}
 
 
 def served(op_type, queries, keys, more):
@@ -88,3 +100,14 @@ def test_a_length_that_is_set_counts_where_there_is_a_cache(attentions, name):
 def test_the_bound_of_a_paged_attention_is_every_block_full_whatever_the_layout_of_the_pool(attentions):
     bounds = {name: row[3] for name, row in attentions["shapes"].items()}
     assert {bounds[name] for name in ("paged", "paged, a batch", "paged, slices")} == {2 * 16 * 32 * 32 * 128 * 256}
+
+
+@in_one_lake
+def test_the_length_of_training_is_no_width_and_unknown_where_sequences_are_together(tmp_path):
+    rows = [
+        product("FlashAttentionScore", f"{queries};{keys};{keys}", f"{stats};{stats};;{queries}", dtype="FLOAT")
+        for queries, keys, stats, *_ in TRAINED.values()
+    ]
+    lake = yield write_table(tmp_path / "t.csv", *rows)
+    found = ask(lake, "SELECT flop, flop_note FROM ascend_operators ORDER BY kernel_id")
+    assert dict(zip(TRAINED, found, strict=True)) == {name: (flop, note) for name, (*_, flop, note) in TRAINED.items()}
