@@ -140,12 +140,26 @@ WITH parts AS (
         _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
         s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
         s.inputs[r.table_slot + 1] AS block_table,
+        -- Absorbed MLA: one latent of a head's width is key and value, its rotary part is apart.
+        CASE
+            WHEN r.moves = 'keys' AND s.inputs[r.rope_slot + 1] IS NOT NULL
+                AND s.inputs[r.b_slot + 1] = s.inputs[r.v_slot + 1]
+                AND _elements(s.inputs[r.b_slot + 1]) = s.inputs[r.a_slot + 1][-1]
+                    * s.inputs[r.b_slot + 1][1] * s.inputs[r.b_slot + 1][-2]
+                THEN s.in_sizes[r.v_slot + 1]
+            ELSE 0
+        END AS twice_bytes,
         -- A mask may be a pattern that is read only in part: it is left out.
         CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
         w.requests, w.key_length, w.key_bound
     FROM _shapes AS s
     LEFT JOIN _type_rules AS r ON r.trace_id = s.trace_id AND r.op_type = s.op_type
     LEFT JOIN _attention_work AS w ON w.trace_id = s.trace_id AND w.shape_id = s.shape_id
+),
+once AS (
+    SELECT
+        * REPLACE (in_bytes - twice_bytes AS in_bytes, part_bytes - twice_bytes AS part_bytes)
+    FROM parts
 ),
 measured AS (
     SELECT
@@ -162,7 +176,7 @@ measured AS (
         -- Weights are [experts, inner dimension, columns].
         CASE WHEN len(b) > 2 THEN b[1] ELSE 1 END AS experts,
         _elements(a) / nullif(a[-1], 0) AS routed_rows
-    FROM parts
+    FROM once
 ),
 moved AS (
     SELECT

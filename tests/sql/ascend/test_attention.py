@@ -34,12 +34,23 @@ SERVED = {
     "paged": (FUSED, "16,32,128", "1000,128,1024", {5: "16", 6: "16", 14: "16,32"}, None, False),
     "paged, a batch": (FUSED, "16,1,4096", "1000,128,1024", {6: "16", 14: "16,32"}, None, False),
     "paged, a prefill": (FUSED, "1,32,1000,128", "99,8,128,128", {4: "9,9", 6: "1", 14: "1,8"}, None, False),
+    # 16 requests of 128 heads, whose latent of 512 is key and value, with a rotary part of 64 apart.
+    "latent": (
+        FUSED, "16,128,1,512", "1000,1,128,512", {6: "16", 14: "16,32", 24: "16,128,1,64", 25: "1000,1,128,64"}, None,
+        False,
+    ),
+    "latent, slices": (
+        FUSED, "16,128,1,512", "1000,1,32,128,16", {6: "16", 14: "16,32", 24: "16,128,1,64", 25: "1000,1,4,128,16"},
+        None, False,
+    ),
     "paged, slices": (FUSED, "16,32,1,128", "1000,8,8,128,16", {6: "16", 14: "16,32"}, None, False),
 }  # fmt: skip
 #: With 1000 keys in each cache: FLOP, and whether half is masked.
 STEP_OF_1000 = 2 * 16 * 32 * 1000 * 256
 WITH_LENGTH = {
     "paged": (STEP_OF_1000, False), "paged, a batch": (STEP_OF_1000, False), "paged, slices": (STEP_OF_1000, False),
+    "latent": (2 * 16 * 128 * 1000 * (512 + 64 + 512), False),
+    "latent, slices": (2 * 16 * 128 * 1000 * (512 + 64 + 512), False),
     "a cache in use in part": (STEP_OF_1000, False), "paged, a prefill": (32 * 1000 * 1000 * 256, True),
 }  # fmt: skip
 
@@ -77,7 +88,7 @@ def attentions(tmp_path_factory):
     lengths = write_table(folder / "lengths.csv", *table, served(*SERVED["paged"][:4]))
     with Lake(folder / "lake") as lake:
         ingest_at_once(lake, {shapes: {}, lengths: {"kv_len": 1000}})
-        columns = "flop, causal, flop_note, flop_bound FROM ascend_operators JOIN traces USING (trace_id)"
+        columns = "flop, causal, flop_note, flop_bound, moved_bytes FROM ascend_operators JOIN traces USING (trace_id)"
         found = {}
         for trace in ("shapes", "lengths"):
             rows = ask(lake, f"SELECT {columns} WHERE trace = '{trace}' ORDER BY kernel_id LIMIT {len(SERVED)}")
@@ -100,6 +111,8 @@ def test_a_length_that_is_set_counts_where_there_is_a_cache(attentions, name):
 def test_the_bound_of_a_paged_attention_is_every_block_full_whatever_the_layout_of_the_pool(attentions):
     bounds = {name: row[3] for name, row in attentions["shapes"].items()}
     assert {bounds[name] for name in ("paged", "paged, a batch", "paged, slices")} == {2 * 16 * 32 * 32 * 128 * 256}
+    latent = 2 * 16 * 128 * 32 * 128 * (512 + 64 + 512)
+    assert [bounds[name] for name in ("latent", "latent, slices")] == [latent, latent]
 
 
 @in_one_lake
@@ -111,3 +124,13 @@ def test_the_length_of_training_is_no_width_and_unknown_where_sequences_are_toge
     lake = yield write_table(tmp_path / "t.csv", *rows)
     found = ask(lake, "SELECT flop, flop_note FROM ascend_operators ORDER BY kernel_id")
     assert dict(zip(TRAINED, found, strict=True)) == {name: (flop, note) for name, (*_, flop, note) in TRAINED.items()}
+
+
+def test_a_latent_that_is_key_and_value_is_read_once(attentions):
+    # Queries with their rotary part and the result, lengths, block table; and 1000 keys of 512 + 64 for each request.
+    rest = 2 * 16 * 128 * (512 + 64 + 512) + 16 * 8 + 16 * 32 * 4
+    moved = rest + 2 * 16 * 1000 * (512 + 64)
+    assert [attentions["lengths"][name][4] for name in ("latent", "latent, slices")] == [moved, moved]
+    # Keys and values of 8 heads are two tensors.
+    rest = 2 * 16 * 32 * (128 + 128) + 2 * 16 * 8 + 16 * 32 * 4
+    assert attentions["lengths"]["paged"][4] == rest + 2 * 16 * 1000 * 2 * 1024
