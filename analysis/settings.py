@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from ..engine.errors import UsageError
-from ..engine.settings import INTEGER_SETTINGS
+from ..engine.settings import FROM_ZERO, INTEGER_SETTINGS
 from ..engine.storage.paths import readable
 
 ANCHOR_ROLES = ("begin", "inside", "end")
@@ -36,7 +36,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
             raise UsageError(f"{key}: the value is not UTF-8.")
         if key in INTEGER_SETTINGS and not (text.isdecimal() and int(text) < 2**31):
             raise UsageError(f"{key}={text}: expected a whole number, as in {key}=8.")
-        if key in INTEGER_SETTINGS and key != "rank" and int(text) == 0:
+        if key in INTEGER_SETTINGS and key not in FROM_ZERO and int(text) == 0:
             raise UsageError(f"{key}=0: expected 1 or more.")
         if key == "anchor":
             _check_pattern(text)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 #: Settings with a type of their own; any other key is a tag. The view `traces` has a column for each.
-INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")
+INTEGER_SETTINGS = (
+    "rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp", "kv_len", "warm_up_steps",
+)  # fmt: skip
+#: Those of them that may be 0.
+FROM_ZERO = frozenset({"rank", "warm_up_steps"})
 TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config", "dedup")
 
 

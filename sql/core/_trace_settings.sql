@@ -15,6 +15,8 @@
 -- ep                INTEGER    degree of expert parallelism
 -- dp                INTEGER    degree of data parallelism
 -- pp                INTEGER    degree of pipeline parallelism
+-- kv_len            INTEGER    keys that a request of a paged attention sees
+-- warm_up_steps     INTEGER    first steps of a program that are warm-up
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
 -- dedup             VARCHAR    rule for duplicate rows: tracelake, compat or none
 CREATE VIEW _trace_settings AS
@@ -35,6 +37,8 @@ SELECT
     TRY_CAST(max(value) FILTER (key = 'ep') AS INTEGER) AS ep,
     TRY_CAST(max(value) FILTER (key = 'dp') AS INTEGER) AS dp,
     TRY_CAST(max(value) FILTER (key = 'pp') AS INTEGER) AS pp,
+    TRY_CAST(max(value) FILTER (key = 'kv_len') AS INTEGER) AS kv_len,
+    TRY_CAST(max(value) FILTER (key = 'warm_up_steps') AS INTEGER) AS warm_up_steps,
     TRY_CAST(max(value) FILTER (key = 'recorded_at') AS TIMESTAMP) AS recorded_at,
     -- seed is the former name of the rule compat.
     replace(max(value) FILTER (key = 'dedup'), 'seed', 'compat') AS dedup

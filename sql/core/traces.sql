@@ -220,6 +220,8 @@ FROM found;
 -- anchor            VARCHAR    regular expression for the anchor kernel, set by the user
 -- anchor_role       VARCHAR    begin, inside or end, set by the user
 -- blocks_per_layer  INTEGER    anchors in one layer, set by the user
+-- kv_len            INTEGER    keys that a request of a paged attention sees, set by the user
+-- warm_up_steps     INTEGER    first steps of each program that are warm-up, set by the user
 -- dedup             VARCHAR    tracelake, compat or none: which rows of an Ascend trace count, set
 --                              by the user; default: tracelake
 -- config            VARCHAR    the model's config.json, given by the user
@@ -315,6 +317,8 @@ SELECT
     settings.anchor,
     settings.anchor_role,
     settings.blocks_per_layer,
+    settings.kv_len,
+    settings.warm_up_steps,
     settings.dedup,
     settings.config,
     found.metadata,

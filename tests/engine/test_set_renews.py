@@ -12,7 +12,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 
 from ..lakes import set_at_once
-from ..support import trace_ids
+from ..support import data_file, trace_ids
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def ingested(s1_file, tmp_path_factory) -> tuple[Path, tuple[Path, ...], dict[st
 
 @pytest.mark.parametrize("settings", [
     {"model": "Qwen3-8B"}, {"hardware": "h200", "tp": 4}, {"run": "nightly"}, {"rank": 3}, {"num_layers": 3},
-    {"anchor": "softmax", "anchor_role": "inside"}, {"dedup": "none"},
+    {"anchor": "softmax", "anchor_role": "inside"}, {"dedup": "none"}, {"kv_len": 1000, "warm_up_steps": 2},
 ], ids=lambda settings: "-".join(settings))  # fmt: skip
 def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with_it(ingested, tmp_path, settings):
     made, traces, before = ingested
@@ -97,6 +97,32 @@ def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with
         assert stored_rows(lake) == before
 
 
+def test_lengths_of_requests_and_steps_of_warm_up_that_are_set_are_in_stored_answers(ingested, tmp_path):
+    made, (gpu, _), _ = ingested
+    with Lake(shutil.copytree(made, tmp_path / "lake")) as lake:
+        lake.ingest(data_file("ascend/synthetic/forward_passes.csv"))
+        attention = (
+            "SELECT flop, flop_note FROM ascend_operators JOIN traces USING (trace_id) WHERE trace = 'forward_passes' "
+            "AND op_type LIKE 'Fused%' ORDER BY kernel_id DESC LIMIT 1"
+        )
+        warm_up = (
+            "SELECT count(DISTINCT step_id) FROM steps JOIN traces USING (trace_id) "
+            f"WHERE trace = '{gpu.name.partition('.')[0]}' AND is_warm_up"
+        )
+        assert lake.rows(attention) == [(None, "lengths_unknown")]
+        # 16 tokens x 4 heads of 128 + 128 x 1000 keys.
+        lake.set("forward_passes", kv_len=1000)
+        assert lake.rows(attention) == [(2 * 16 * 4 * 1000 * 256, None)]
+        assert lake.rows(warm_up) != [(3,)]
+        lake.set("s1", warm_up_steps=3)
+        assert lake.rows(warm_up) == [(3,)]
+
+
+def test_no_stored_row_depends_on_a_tag():
+    """A tag renews nothing, so what is stored reads settings as columns of the relation traces."""
+    assert [name for name in sorted(modules.stored()) if "tags" in modules.sources(name)] == []
+
+
 def test_rows_that_are_lost_are_computed_and_not_taken_for_none(s1_lake, made):
     expected = stored_rows(s1_lake)
     for file in (s1_lake.path / "tables" / "_kernels").glob("*.parquet"):
@@ -108,7 +134,9 @@ def test_rows_that_are_lost_are_computed_and_not_taken_for_none(s1_lake, made):
 
 def test_a_relation_names_the_settings_that_it_reads():
     """A parser finds no column of a setting in a relation that is not among those that the setting reaches."""
-    columns = {"model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank"}
+    columns = {
+        "model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank", "kv_len", "warm_up_steps",
+    }  # fmt: skip
     for entry in modules.relations():
         if entry.name in lineage._SHOW or not entry.uses & lineage._SHOW:
             continue

@@ -1,11 +1,12 @@
 -- One row per trace, device and step of an Ascend trace: where the time goes, in the terms of the
 -- profiler's step_trace_time.csv, computed from the kernels.
 --
--- Like the profiler's own computing lane, this counts kernels that compute: no collectives, neither
--- their rows on vector cores nor on the control processor, and no copies. Intervals are merged. The
--- profiler also leaves out the streams on which fused collectives are scheduled, which a table of
--- kernels does not name; their rows are those of the control processor. A trace without steps has
--- one row, from its first kernel to its last.
+-- Like the profiler's own computing lane, this counts kernels of operators: no collectives, neither
+-- their rows on vector cores nor on the control processor, and no copies. A kernel that exchanges
+-- data itself (MoeDistributeDispatch), communication elsewhere, is computing. Intervals are merged.
+-- The profiler also leaves out the streams on which fused collectives are scheduled, which a table
+-- of kernels does not name; their rows are those of the control processor. A trace without steps
+-- has one row, from its first kernel to its last.
 --
 -- key: trace_id, device, step_id
 --
@@ -16,7 +17,7 @@
 -- start_ns                           BIGINT   start of the first kernel, ns
 -- end_ns                             BIGINT   end of the last, ns
 -- elapsed_us                         DOUBLE   from that start to that end, µs
--- computing_us                       DOUBLE   time with a kernel computing, µs
+-- computing_us                       DOUBLE   time with a kernel of an operator running, µs
 -- communication_us                   DOUBLE   time with a collective running, µs
 -- overlapped_us                      DOUBLE   of that, time with a kernel computing, µs
 -- communication_not_overlapped_us    DOUBLE   of that, time with none, µs
@@ -27,11 +28,12 @@
 CREATE VIEW msprof_breakdown AS
 WITH tasks AS (
     SELECT
-        k.trace_id, k.rank, k.device, coalesce(step_id, -1) AS step_id, k.start_ns, k.end_ns, kind,
-        kind = 'communication' AND comm_kind = 'receive' AS receives
+        k.trace_id, k.rank, k.device, coalesce(step_id, -1) AS step_id, k.start_ns, k.end_ns,
+        CASE WHEN comm_role = 'compute' THEN 'compute' ELSE k.kind END AS kind,
+        k.kind = 'communication' AND comm_kind = 'receive' AS receives
     FROM kernels AS k
     JOIN ascend_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
-    WHERE kind IN ('compute', 'communication')
+    WHERE k.kind IN ('compute', 'communication')
 ),
 edges AS (
     SELECT trace_id, rank, device, step_id, kind, start_ns AS at_ns, 1 AS step

@@ -1,9 +1,14 @@
--- The logical dimensions of a tensor: for a matrix that is stored in blocks (FRACTAL_NZ: columns of
--- blocks, rows of blocks, rows and columns in a block) its two dimensions, the second first.
+-- The rows and columns of a block, for a matrix that is stored in blocks (FRACTAL_NZ: columns of
+-- blocks, rows of blocks, rows and columns in a block); else NULL.
+CREATE MACRO _block(dims, format) AS CASE
+    WHEN contains(upper(format), 'FRACTAL_NZ') AND len(dims) >= 4 THEN dims[-2:]
+END;
+
+-- The logical dimensions of a tensor: rows and columns of a matrix that is stored in blocks, both
+-- filled up to whole blocks.
 CREATE MACRO _dense(dims, format) AS CASE
-    WHEN contains(upper(format), 'FRACTAL_NZ') AND len(dims) >= 4
-        THEN list_concat(dims[1:len(dims) - 4], [dims[-4] * dims[-1], dims[-3] * dims[-2]])
-    ELSE dims
+    WHEN _block(dims, format) IS NULL THEN dims
+    ELSE list_concat(dims[1:len(dims) - 4], [dims[-3] * dims[-2], dims[-4] * dims[-1]])
 END;
 
 -- One row per trace and distinct work of its Ascend kernels: type, shapes, element types, formats.
@@ -14,6 +19,7 @@ END;
 -- op_type    VARCHAR     folded type of operation
 -- inputs     BIGINT[][]  dimensions per input slot, blocked storage undone
 -- outputs    BIGINT[][]  dimensions per output slot, likewise
+-- in_blocks  BIGINT[][]  rows and columns of a block per input slot, NULL if not stored in blocks
 -- in_tokens  VARCHAR[]   type of elements per input slot, in lower case without a prefix
 -- in_sizes   DOUBLE[]    bytes per input slot, NULL if its type is unknown
 -- out_sizes  DOUBLE[]    bytes per output slot, likewise
@@ -85,6 +91,7 @@ SELECT
     works.trace_id, works.shape_id, op_type,
     list_transform(in_dims, lambda dims, nth: _dense(dims, in_formats[nth])) AS inputs,
     list_transform(out_dims, lambda dims, nth: _dense(dims, out_formats[nth])) AS outputs,
+    list_transform(in_dims, lambda dims, nth: _block(dims, in_formats[nth])) AS in_blocks,
     list_transform(in_types, lambda token: regexp_replace(lower(token), '^dt_', '')) AS in_tokens,
     in_sizes, out_sizes,
     CASE WHEN NOT in_unknown THEN coalesce(in_bytes, 0) END AS in_bytes,

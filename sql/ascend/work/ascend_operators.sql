@@ -12,40 +12,66 @@ CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
     )
 )[1];
 
--- One row per trace and distinct matrix product of its Ascend kernels.
+-- A dimension that is filled up to whole blocks of a size; NULL without one.
+CREATE MACRO _filled(items, size) AS CAST(ceil(items / size) * size AS BIGINT);
+
+-- One row per trace and distinct matrix product of its Ascend kernels. What a rank receives from
+-- the others for its experts (MoeDistributeDispatch) lies in a buffer for the most that may come:
+-- the rows in use are values, so a grouped product of as many rows has a bound, and no FLOP.
 CREATE VIEW _matmul_work AS
-WITH tensors AS (
+WITH works AS (
     SELECT
         trace_id, shape_id, rule,
-        inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result
+        inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result,
+        in_blocks[b_slot + 1] AS block,
+        -- It sends the second input's elements: tokens x experts of each.
+        list(outputs[1][1]) FILTER (
+            starts_with(lower(op_type), 'moedistributedispatch')
+            AND outputs[1][1] > _elements(inputs[2])
+        ) OVER (PARTITION BY trace_id) AS buffers
     FROM _shapes
-    JOIN _type_rules USING (trace_id, op_type)
-    WHERE ends_with(rule, 'matmul')
+    LEFT JOIN _type_rules USING (trace_id, op_type)
 ),
 layouts AS (
     SELECT
-        trace_id, shape_id, rule, b, result,
+        trace_id, shape_id, rule, result,
+        CASE
+            -- A second matrix in blocks has its columns filled up, transposed its rows.
+            WHEN b[-1] = _filled(result[-1], block[2]) THEN list_concat(b[:-2], [result[-1]])
+            WHEN b[-2] = _filled(result[-1], block[1])
+                THEN list_concat(b[:-3], [result[-1], b[-1]])
+            ELSE b
+        END AS b,
+        rule = 'grouped_matmul' AND list_contains(buffers, a[1]) AS is_buffer,
         CASE
             -- A two-dimensional result folds the first matrix's leading dimensions into its rows.
             WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
                 THEN [CAST(list_product(a[:-2]) AS BIGINT), a[-1]]
             ELSE a
         END AS a
-    FROM tensors
+    FROM works
+    WHERE ends_with(rule, 'matmul')
 ),
 inner_dimensions AS (
     SELECT
-        trace_id, shape_id, rule, a, b, result,
+        trace_id, shape_id, rule, a, b, result, is_buffer,
         CASE
             WHEN len(a) < 2 OR len(b) < 2 OR len(result) < 1 THEN NULL
-            WHEN rule = 'grouped_matmul' THEN list_intersect(
-                [a[-1]],
-                -- A gated product keeps half of the columns.
-                list_concat(
-                    CASE WHEN result[-1] IN (b[-1], b[-1] // 2) THEN [b[-2]] ELSE [] END,
-                    CASE WHEN result[-1] IN (b[-2], b[-2] // 2) THEN [b[-1]] ELSE [] END
-                )
-            )[1]
+            WHEN rule = 'grouped_matmul' THEN coalesce(
+                list_intersect(
+                    [a[-1]],
+                    -- A gated product keeps half of the columns.
+                    list_concat(
+                        CASE WHEN result[-1] IN (b[-1], b[-1] // 2) THEN [b[-2]] ELSE [] END,
+                        CASE WHEN result[-1] IN (b[-2], b[-2] // 2) THEN [b[-1]] ELSE [] END
+                    )
+                )[1],
+                -- Gradient of the weights: the rows of both are grouped, and summed over.
+                CASE
+                    WHEN len(a) = 2 AND len(b) = 2 AND a[1] = b[1] AND result[-2] = a[2]
+                        AND result[-1] = b[2] THEN a[1]
+                END
+            )
             WHEN _matmul_k(a, b, result) IS NOT NULL THEN _matmul_k(a, b, result)
             WHEN rule = 'transposed_matmul' AND len(a) = 3 AND len(b) = 3 THEN list_intersect(
                 [a[-1]],
@@ -65,7 +91,7 @@ inner_dimensions AS (
 ),
 products AS (
     SELECT
-        trace_id, shape_id, k,
+        trace_id, shape_id, k, coalesce(is_buffer, FALSE) AS is_buffer,
         CASE
             -- Rows count once, whatever the number of experts; columns before any gate.
             WHEN rule = 'grouped_matmul' THEN CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
@@ -84,11 +110,12 @@ products AS (
 )
 SELECT
     trace_id, shape_id,
-    CASE WHEN k IS NOT NULL THEN CAST(m AS BIGINT) END AS m,
+    CASE WHEN k IS NOT NULL AND NOT is_buffer THEN CAST(m AS BIGINT) END AS m,
     CASE WHEN k IS NOT NULL THEN n END AS n,
     k,
-    2.0 * m * n * k AS flop,
-    fits
+    CASE WHEN NOT is_buffer THEN 2.0 * m * n * k END AS flop,
+    CASE WHEN is_buffer THEN 2.0 * m * n * k END AS flop_bound,
+    is_buffer, fits
 FROM products;
 
 -- The sum of a list's values at some slots, given as numbers from 0 separated by semicolons; 0 if
@@ -113,6 +140,15 @@ WITH parts AS (
         _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
         s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
         s.inputs[r.table_slot + 1] AS block_table,
+        -- Absorbed MLA: one latent of a head's width is key and value, its rotary part is apart.
+        CASE
+            WHEN r.moves = 'keys' AND s.inputs[r.rope_slot + 1] IS NOT NULL
+                AND s.inputs[r.b_slot + 1] = s.inputs[r.v_slot + 1]
+                AND _elements(s.inputs[r.b_slot + 1]) = s.inputs[r.a_slot + 1][-1]
+                    * s.inputs[r.b_slot + 1][1] * s.inputs[r.b_slot + 1][-2]
+                THEN s.in_sizes[r.v_slot + 1]
+            ELSE 0
+        END AS twice_bytes,
         -- A mask may be a pattern that is read only in part: it is left out.
         CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
         w.requests, w.key_length, w.key_bound
@@ -120,21 +156,27 @@ WITH parts AS (
     LEFT JOIN _type_rules AS r ON r.trace_id = s.trace_id AND r.op_type = s.op_type
     LEFT JOIN _attention_work AS w ON w.trace_id = s.trace_id AND w.shape_id = s.shape_id
 ),
+once AS (
+    SELECT
+        * REPLACE (in_bytes - twice_bytes AS in_bytes, part_bytes - twice_bytes AS part_bytes)
+    FROM parts
+),
 measured AS (
     SELECT
         *, in_bytes - part_bytes - mask_bytes AS whole_bytes,
         -- Separate keys have the queries' layout, and no larger dimension.
         block_table IS NULL AND len(a) = len(b) AND a[1] = b[1]
         AND len(list_filter(b, lambda items, nth: items > a[nth])) = 0 AS has_own_keys,
-        -- A pool has the blocks first and the tokens of a block second to last: [blocks, tokens,
-        -- width], [blocks, heads, tokens, width], or [blocks, heads, slices, tokens, width of a
-        -- slice].
-        CASE WHEN block_table IS NOT NULL THEN part_bytes / nullif(b[1] * b[-2], 0) END
-            AS key_bytes,
+        -- Without a block table each request has a sequence of keys. A pool has the blocks first
+        -- and the tokens of a block second to last: [blocks, tokens, width], [blocks, heads,
+        -- tokens, width], or [blocks, heads, slices, tokens, width of a slice].
+        part_bytes / nullif(
+            CASE WHEN block_table IS NULL THEN requests * key_bound ELSE b[1] * b[-2] END, 0
+        ) AS key_bytes,
         -- Weights are [experts, inner dimension, columns].
         CASE WHEN len(b) > 2 THEN b[1] ELSE 1 END AS experts,
         _elements(a) / nullif(a[-1], 0) AS routed_rows
-    FROM parts
+    FROM once
 ),
 moved AS (
     SELECT
@@ -180,7 +222,8 @@ FROM moved;
 -- those of all tensors, each once: an absent tensor has none, a scalar has one element. Moved bytes
 -- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
 -- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
--- The setting kv_len=N of a trace sets how many keys a request of a paged attention sees.
+-- The setting kv_len=N of a trace sets how many keys a request sees in an attention with a cache,
+-- paged or a sequence of its own.
 --
 -- stored: per ascend trace
 --
@@ -199,13 +242,16 @@ FROM moved;
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
 -- dtype               VARCHAR  type of the first input's elements, as in the table dtypes
--- m                   BIGINT   rows of a product's result, in all its batches
+-- m                   BIGINT   rows of a product's result, in all its batches; NULL if unknown
 -- n                   BIGINT   columns of it, before any gate
 -- k                   BIGINT   inner dimension
 -- flop                DOUBLE   FLOP by shapes
--- flop_bound          DOUBLE   most FLOP of a paged attention: every block of the table full
+-- flop_bound          DOUBLE   most FLOP of an attention with a block table, or of a batch of
+--                              sequences: all of the room for keys in use; of a grouped product
+--                              of rows_unknown: the whole buffer in use
 -- flop_note           VARCHAR  why flop is NULL: no_rule, no_shapes, shape_inconsistent,
---                              lengths_unknown
+--                              lengths_unknown (of requests), rows_unknown (of a buffer that
+--                              MoeDistributeDispatch fills in part)
 -- shape_inconsistent  BOOLEAN  no product or attention has such shapes
 -- causal              BOOLEAN  an attention counted as half, since a mask hides later keys
 -- in_bytes            DOUBLE   bytes of the inputs
@@ -215,9 +261,11 @@ FROM moved;
 -- bytes_caveat        VARCHAR  what the sum of bytes omits or overcounts
 -- moved_bytes         DOUBLE   bytes that it must move, NULL if unknown
 -- moved_bound         DOUBLE   most bytes it may move if moved_bytes is NULL: every block of the
---                              table full, every row at a different expert
+--                              table full, every row at a different expert, every row of a
+--                              buffer in use
 -- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the
---                              requests), experts_unknown (which have rows) or part_unknown
+--                              requests), experts_unknown (which have rows), rows_unknown (as in
+--                              flop_note) or part_unknown
 -- pmu_flop            DOUBLE   FLOP of the cubes by their counters
 -- pmu_ratio           DOUBLE   that over flop; a little above 1 for padding
 -- flop_mismatch       BOOLEAN  counters contradict shapes, by the bounds in ascend_constants
@@ -227,9 +275,14 @@ FROM moved;
 CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
-        s.trace_id, s.shape_id, rule, s.dtype, m, n, k, causal, caveat, flop_bound,
+        s.trace_id, s.shape_id, rule, s.dtype, m, n, k, causal, caveat,
         in_bytes, out_bytes, unknown, coalesce(matmul.flop, attention.flop) AS flop,
-        coalesce(matmul.fits, attention.fits) AS fits, moved_bytes, moved_bound, moved_note
+        coalesce(matmul.flop_bound, attention.flop_bound) AS flop_bound,
+        coalesce(matmul.fits, attention.fits) AS fits,
+        CASE WHEN is_buffer THEN NULL ELSE moved_bytes END AS moved_bytes,
+        CASE WHEN is_buffer THEN coalesce(moved_bound, moved_bytes) ELSE moved_bound END
+            AS moved_bound,
+        CASE WHEN is_buffer THEN 'rows_unknown' ELSE moved_note END AS moved_note
     FROM _shapes AS s
     JOIN _moved_bytes AS moved ON moved.trace_id = s.trace_id AND moved.shape_id = s.shape_id
     LEFT JOIN _type_rules
@@ -258,6 +311,7 @@ SELECT
         WHEN rule IS NULL THEN 'no_rule'
         WHEN fits IS NULL THEN 'no_shapes'
         WHEN NOT fits THEN 'shape_inconsistent'
+        WHEN rule = 'grouped_matmul' THEN 'rows_unknown'
         ELSE 'lengths_unknown'
     END AS flop_note,
     fits IS NOT DISTINCT FROM FALSE AS shape_inconsistent,

@@ -5,9 +5,10 @@
 -- the steps between that ran the same program. A pass is partial if it lacks layers. A step without
 -- work has no time.
 --
--- How many of the first steps are warm-up depends on their source. If passes or an optimizer give
--- the steps, no schedule shows whether the machine was warm: the first step of a program is warm-up
--- if it takes at least 1.2 times the median.
+-- How many of the first steps of a program are warm-up depends on their source, unless the trace's
+-- setting warm_up_steps gives it. If passes or an optimizer give the steps, no schedule shows
+-- whether the machine was warm: the first step of a program is warm-up if it takes at least 1.2
+-- times the median.
 --
 -- stored: per trace
 --
@@ -90,9 +91,7 @@ together AS (
     GROUP BY trace_id, step_number, nth
 ),
 given AS (
-    SELECT trace_id, TRY_CAST(value AS BIGINT) AS warm_up
-    FROM tags
-    WHERE key = 'warm_up_steps'
+    SELECT trace_id, warm_up_steps FROM traces
 ),
 ranked AS (
     SELECT
@@ -107,7 +106,7 @@ ranked AS (
             PARTITION BY together.trace_id, program ORDER BY mark_ns, step_number, nth
         ) AS place,
         coalesce(
-            given.warm_up,
+            given.warm_up_steps,
             least(
                 greatest(
                     step_sources.warm_up,

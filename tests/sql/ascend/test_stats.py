@@ -330,6 +330,22 @@ def test_receiving_is_the_bubble_and_a_copy_is_free_time(tmp_path):
     }  # fmt: skip
 
 
+@in_one_lake
+def test_kernels_that_exchange_tokens_themselves_are_computing_for_the_profiler_and_communication_elsewhere(tmp_path):
+    names = ("QuantBatchMatmulV3", "MoeDistributeDispatchV2", "GroupedMatmul", "MoeDistributeCombineV2")
+    rows = [
+        {"Name": name, "Type": name, "Accelerator Core": "MIX_AIV", "Start Time(us)": str(start), "Duration(us)": "10"}
+        for name, start in zip(names, (0, 10, 20, 30), strict=True)
+    ]
+    rows.append({"Name": "hcom_allReduce__428_0_1", "Type": "hcom_allReduce_", "Accelerator Core": "COMMUNICATION",
+                 "Start Time(us)": "40", "Duration(us)": "5", "Stream ID": "N/A"})  # fmt: skip
+    lake = yield write_table(tmp_path / "t.csv", *rows)
+    assert ask(lake, "SELECT computing_us, communication_us, overlapped_us FROM msprof_breakdown") == [(40, 5, 0)]
+    assert dict(ask(lake, "SELECT kind, sum(dur_us) FROM kernels GROUP BY kind")) == {
+        "compute": 20, "communication": 25,
+    }  # fmt: skip
+
+
 STEPS = """Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing
 0,7,20,0,0,0,20,40,0,0,3
 0,8,10,0,0,0,0,10,0,0,1

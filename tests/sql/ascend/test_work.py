@@ -125,71 +125,6 @@ def test_colours_of_vector_kernels_are_the_advisors(real):
     assert found == [("step", "green", 406), ("step", "red", 3), ("step", "white", 59), ("step", "yellow", 27)]
 
 
-PRODUCTS = {
-    # type, inputs, output: m, n, k
-    "plain": ("MatMulV2", "16,5120;5120,640", "16,640", (16, 640, 5120)),
-    "first transposed": ("MatMul", "5120,16;5120,640", "16,640", (16, 640, 5120)),
-    "second transposed": ("MatMulV3", "16,5120;640,5120", "16,640", (16, 640, 5120)),
-    "both transposed": ("MatMulCommon", "5120,16;640,5120", "16,640", (16, 640, 5120)),
-    "with a bias": ("MatMulV2", "16,5120;5120,640;640", "16,640", (16, 640, 5120)),
-    "square": ("MatMulV2", "64,64;64,64", "64,64", (64, 64, 64)),
-    "k equal to m": ("MatMulV2", "64,64;64,32", "64,32", (64, 32, 64)),
-    "batched": ("BatchMatMulV2", "12,1024,512;12,512,256", "12,1024,256", (12 * 1024, 256, 512)),
-    "rows in two dimensions": ("MatMulV2", "4,8,512;512,64", "32,64", (32, 64, 512)),
-    "quantised, with scales": ("QuantBatchMatmulV3", "8,7168;7168,4608;4608;;1", "8,4608", (8, 4608, 7168)),
-    "batch in the middle": ("TransposeBatchMatMul", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
-    "batch in the middle, merged": ("batch_matmul_transpose", "4,16,128;16,128,512", "4,8192", (64, 512, 128)),
-    "batch moved to the front": ("TransposeBatchMatMul", "4,16,128;16,128,512", "16,4,512", (64, 512, 128)),
-    "grouped": ("GroupedMatmul", "256,7168;8,7168,4096", "256,4096", (256, 4096, 7168)),
-    "grouped, transposed": ("GroupedMatmul", "256,7168;8,4096,7168", "256,4096", (256, 4096, 7168)),
-    "grouped, gated": ("GroupedMatmulSwigluQuant", "256,7168;8,7168,4096", "256,2048", (256, 4096, 7168)),
-    "no k": ("MatMulV2", "16,5120;5121,640", "16,640", None),
-    "wrong rows": ("MatMulV2", "17,5120;5120,640", "16,640", None),
-    "grouped, no k": ("GroupedMatmul", "256,7168;8,7000,4096", "256,4096", None),
-}
-
-
-@pytest.fixture(scope="module")
-def products(tmp_path_factory):
-    """The products above, by their number in the table."""
-    folder = tmp_path_factory.mktemp("products")
-    opened = Lake(folder / "lake")
-    opened.ingest(write_table(folder / "t.csv", *(product(*of[:3]) for of in PRODUCTS.values())))
-    yield dict(
-        zip(
-            PRODUCTS,
-            ask(opened, "SELECT m, n, k, flop, shape_inconsistent FROM ascend_operators ORDER BY kernel_id"),
-            strict=True,
-        )
-    )
-    opened.close()
-
-
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_the_inner_dimension_fits_both_matrices_and_the_result_or_there_is_none(products, name):
-    expected = PRODUCTS[name][3]
-    if expected is None:
-        assert products[name] == (None, None, None, None, True)
-    else:
-        m, n, k = expected
-        assert products[name] == (m, n, k, 2 * m * n * k, False)
-
-
-@in_one_lake
-def test_blocked_storage_is_undone(tmp_path):
-    # 5120 x 640 in blocks of 16 x 16: 40 columns of blocks, 320 rows of blocks.
-    blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640") | {"Input Formats": "ND;FRACTAL_NZ"}
-    # INT8 has blocks of 16 rows and 32 columns.
-    narrow = product("QuantBatchMatmulV3", "16,5120;20,320,16,32", "16,640", dtype="INT8")
-    narrow |= {"Input Formats": "FORMAT_ND;FORMAT_FRACTAL_NZ", "Output Data Types": "FLOAT16"}
-    not_blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640")
-    lake = yield write_table(tmp_path / "t.csv", blocked, narrow, not_blocked)
-    found = ask(lake, "SELECT k, flop, in_bytes, shape_inconsistent FROM ascend_operators ORDER BY kernel_id")
-    flop = 2 * 16 * 640 * 5120
-    size = 16 * 5120 + 5120 * 640
-    assert found == [(5120, flop, 2 * size, False), (5120, flop, size, False), (None, None, 2 * size, True)]
-
-
 @in_one_lake
 def test_scalars_have_one_element_and_absent_tensors_none(tmp_path):
     row = product("Add", "4,5;;", "4,5") | {
@@ -226,19 +161,6 @@ def test_counters_that_contradict_shapes_are_told(tmp_path):
     found = ask(lake, "SELECT round(pmu_ratio, 3), flop_mismatch FROM ascend_operators ORDER BY kernel_id")
     assert found == [(1, False), (1.055, False), (1.367, True), (0.781, True)]
     assert ask(lake, "SELECT severity, value FROM ascend_checks WHERE \"check\" = 'flop_mismatch'") == [("warning", 2)]
-
-
-@in_one_lake
-def test_attention_of_a_prefill_without_a_cache_of_one_request(tmp_path):
-    def row(requests: int, mask: str) -> dict[str, str]:
-        shapes = f"64,4,128;64,1,128;64,1,128;;{mask};{requests};{requests}"
-        types = f"DT_BF16;DT_BF16;DT_BF16;DT_UNDEFINED;{'INT8' if mask else 'DT_UNDEFINED'};INT64;INT64"
-        return product("FusedInferAttentionScore", shapes, "64,4,128") | {"Input Data Types": types}
-
-    lake = yield write_table(tmp_path / "t.csv", row(1, "2048,2048"), row(1, ""), row(3, "2048,2048"))
-    found = ask(lake, "SELECT flop, causal, flop_note FROM ascend_operators ORDER BY kernel_id")
-    whole = 2 * 4 * 64 * 64 * 256
-    assert found == [(whole / 2, True, None), (whole, False, None), (None, None, "lengths_unknown")]
 
 
 #: Type, inputs and their types, output: bytes that are moved, worked out by hand, or why they are not known.

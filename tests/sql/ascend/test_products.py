@@ -1,0 +1,108 @@
+"""The dimensions and FLOP of Ascend's matrix products, by their shapes."""
+
+import pytest
+
+from tracelake.lake import Lake
+
+from ...lakes import in_one_lake
+from .counters import ask, product, write_table
+
+PRODUCTS = {
+    # type, inputs, output: m, n, k
+    "plain": ("MatMulV2", "16,5120;5120,640", "16,640", (16, 640, 5120)),
+    "first transposed": ("MatMul", "5120,16;5120,640", "16,640", (16, 640, 5120)),
+    "second transposed": ("MatMulV3", "16,5120;640,5120", "16,640", (16, 640, 5120)),
+    "both transposed": ("MatMulCommon", "5120,16;640,5120", "16,640", (16, 640, 5120)),
+    "with a bias": ("MatMulV2", "16,5120;5120,640;640", "16,640", (16, 640, 5120)),
+    "square": ("MatMulV2", "64,64;64,64", "64,64", (64, 64, 64)),
+    "k equal to m": ("MatMulV2", "64,64;64,32", "64,32", (64, 32, 64)),
+    "batched": ("BatchMatMulV2", "12,1024,512;12,512,256", "12,1024,256", (12 * 1024, 256, 512)),
+    "rows in two dimensions": ("MatMulV2", "4,8,512;512,64", "32,64", (32, 64, 512)),
+    "quantised, with scales": ("QuantBatchMatmulV3", "8,7168;7168,4608;4608;;1", "8,4608", (8, 4608, 7168)),
+    "batch in the middle": ("TransposeBatchMatMul", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
+    "batch in the middle, merged": ("batch_matmul_transpose", "4,16,128;16,128,512", "4,8192", (64, 512, 128)),
+    "batch moved to the front": ("TransposeBatchMatMul", "4,16,128;16,128,512", "16,4,512", (64, 512, 128)),
+    "grouped": ("GroupedMatmul", "256,7168;8,7168,4096", "256,4096", (256, 4096, 7168)),
+    "grouped, transposed": ("GroupedMatmul", "256,7168;8,4096,7168", "256,4096", (256, 4096, 7168)),
+    "grouped, gated": ("GroupedMatmulSwigluQuant", "256,7168;8,7168,4096", "256,2048", (256, 4096, 7168)),
+    # Rows of 16 experts together: 16 products of some of the 8192 rows each.
+    "grouped, gradient": ("GroupedMatmulAdd", "8192,512;8192,256;16;16,512,256", "16,512,256", (512, 256, 8192)),
+    "grouped, gradient alone": ("GroupedMatmul", "8192,512;8192,256", "16,512,256", (512, 256, 8192)),
+    "no k": ("MatMulV2", "16,5120;5121,640", "16,640", None),
+    "wrong rows": ("MatMulV2", "17,5120;5120,640", "16,640", None),
+    "grouped, rows differ": ("GroupedMatmul", "8190,512;8192,256", "16,512,256", None),
+    "grouped, no k": ("GroupedMatmul", "256,7168;8,7000,4096", "256,4096", None),
+}
+
+
+@pytest.fixture(scope="module")
+def products(tmp_path_factory):
+    """The products above, by their number in the table."""
+    folder = tmp_path_factory.mktemp("products")
+    opened = Lake(folder / "lake")
+    opened.ingest(write_table(folder / "t.csv", *(product(*of[:3]) for of in PRODUCTS.values())))
+    yield dict(
+        zip(
+            PRODUCTS,
+            ask(opened, "SELECT m, n, k, flop, shape_inconsistent FROM ascend_operators ORDER BY kernel_id"),
+            strict=True,
+        )
+    )
+    opened.close()
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_the_inner_dimension_fits_both_matrices_and_the_result_or_there_is_none(products, name):
+    expected = PRODUCTS[name][3]
+    if expected is None:
+        assert products[name] == (None, None, None, None, True)
+    else:
+        m, n, k = expected
+        assert products[name] == (m, n, k, 2 * m * n * k, False)
+
+
+@in_one_lake
+def test_a_buffer_for_the_most_that_may_be_received_does_not_show_how_many_rows_an_expert_has(tmp_path):
+    # 16 tokens to 8 of 256 experts on each of 16 ranks: of the buffer's 2048 rows 128 are in use, if it is balanced.
+    sent = product("MoeDistributeDispatchV2", "16,7168;16,8", "2048,7168")
+    # On one rank with 128 tokens to 2 experts each row is in use.
+    whole = product("MoeDistributeDispatchV2", "128,7168;128,2", "256,7168")
+    products = [product("GroupedMatmul", f"{rows},7168;16,7168,4096", f"{rows},4096") for rows in (2048, 256)]
+    lake = yield write_table(tmp_path / "t.csv", sent, whole, *products)
+    columns = "m, n, k, flop, flop_bound, flop_note, moved_bytes, moved_bound, moved_note"
+    found = ask(lake, f"SELECT {columns} FROM ascend_operators WHERE rule = 'grouped_matmul' ORDER BY kernel_id")
+    flop = 2 * 256 * 7168 * 4096
+    most = 2 * (2048 * (7168 + 4096) + 16 * 7168 * 4096)
+    assert found == [
+        (None, 4096, 7168, None, 8 * flop, "rows_unknown", None, most, "rows_unknown"),
+        (256, 4096, 7168, flop, None, None, 2 * (256 * (7168 + 4096) + 16 * 7168 * 4096), None, None),
+    ]
+
+
+@in_one_lake
+def test_blocked_storage_is_undone(tmp_path):
+    # 5120 x 640 in blocks of 16 x 16: 40 columns of blocks, 320 rows of blocks.
+    blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640") | {"Input Formats": "ND;FRACTAL_NZ"}
+    # INT8 has blocks of 16 rows and 32 columns.
+    narrow = product("QuantBatchMatmulV3", "16,5120;20,320,16,32", "16,640", dtype="INT8")
+    narrow |= {"Input Formats": "FORMAT_ND;FORMAT_FRACTAL_NZ", "Output Data Types": "FLOAT16"}
+    not_blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640")
+    # All of them blocked, with 1, 320 and 40 columns of blocks; and 634 columns, filled up to 640.
+    all_blocked = product("MatMulV2", "320,1,16,16;40,320,16,16", "40,1,16,16") | {
+        "Input Formats": "FRACTAL_NZ;FRACTAL_NZ", "Output Formats": "FRACTAL_NZ",
+    }  # fmt: skip
+    filled_up = product("MatMulV2", "16,5120;40,320,16,16", "16,634") | {"Input Formats": "ND;FRACTAL_NZ"}
+    transposed = product("MatMulV2", "16,5120;320,40,16,16", "16,634") | {"Input Formats": "ND;FRACTAL_NZ"}
+    too_wide = product("MatMulV2", "16,5120;40,320,16,16", "16,624") | {"Input Formats": "ND;FRACTAL_NZ"}
+    lake = yield write_table(
+        tmp_path / "t.csv", blocked, narrow, not_blocked, all_blocked, filled_up, transposed, too_wide
+    )
+    found = ask(lake, "SELECT k, flop, in_bytes, shape_inconsistent FROM ascend_operators ORDER BY kernel_id")
+    flop = 2 * 16 * 640 * 5120
+    size = 16 * 5120 + 5120 * 640
+    part = flop * 634 / 640
+    assert found == [
+        (5120, flop, 2 * size, False), (5120, flop, size, False), (None, None, 2 * size, True),
+        (5120, flop, 2 * size, False), (5120, part, 2 * size, False), (5120, part, 2 * size, False),
+        (None, None, 2 * size, True),
+    ]  # fmt: skip
