@@ -14,7 +14,7 @@
 -- key_length  DOUBLE   keys that each of them sees, NULL if unknown
 -- key_bound   DOUBLE   most keys that the block table, or a sequence of the batch, has room for;
 --                      NULL if unknown
--- causal      BOOLEAN  there is a mask, and as many queries as keys
+-- causal      BOOLEAN  there is a mask, and as many queries as keys; NULL if they are unknown
 -- flop        DOUBLE   FLOP, NULL if the key length is unknown
 -- flop_bound  DOUBLE   FLOP at key_bound
 -- fits        BOOLEAN  the shapes are those of an attention; NULL if a tensor is missing
@@ -121,7 +121,7 @@ joined AS (
         trace_id, shape_id, factor, CAST(requests AS DOUBLE) AS requests,
         CASE WHEN len(key_lengths) = 1 THEN CAST(key_lengths[1] AS DOUBLE) END AS key_length,
         CAST(NULL AS DOUBLE) AS key_bound,
-        coalesce(mask IS NOT NULL AND key_lengths = [stats[3]], FALSE) AS causal,
+        mask IS NOT NULL AND key_lengths = [stats[3]] AS causal,
         query_heads * (key_dim + key_dim * _elements(v) / nullif(_elements(k), 0)) AS per_key,
         CASE
             WHEN q IS NULL OR k IS NULL OR v IS NULL OR stats IS NULL THEN NULL
@@ -132,7 +132,7 @@ joined AS (
     SELECT
         trace_id, shape_id, factor, CAST(requests AS DOUBLE),
         CAST(CASE WHEN key_length > key_bound THEN key_bound ELSE key_length END AS DOUBLE),
-        CAST(key_bound AS DOUBLE), mask IS NOT NULL AND coalesce(key_length = queries, FALSE),
+        CAST(key_bound AS DOUBLE), mask IS NOT NULL AND key_length = queries,
         _elements(q) + _elements(rope) + _elements(coalesce(result, q)),
         CASE WHEN q IS NOT NULL AND k IS NOT NULL THEN TRUE END
     FROM served_lengths

@@ -24,10 +24,10 @@ WITH works AS (
         trace_id, shape_id, rule,
         inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result,
         in_blocks[b_slot + 1] AS block,
-        -- It sends the second input's elements: tokens x experts of each.
+        -- A rank sends the second input's elements: tokens x experts of each.
         list(outputs[1][1]) FILTER (
             starts_with(lower(op_type), 'moedistributedispatch')
-            AND outputs[1][1] > _elements(inputs[2])
+            AND inputs[2] IS NOT NULL AND outputs[1][1] > _elements(inputs[2])
         ) OVER (PARTITION BY trace_id) AS buffers
     FROM _shapes
     LEFT JOIN _type_rules USING (trace_id, op_type)

@@ -29,11 +29,11 @@ SERVED = {
     "together or a batch": (FUSED, "64,4,128", "64,4,128", {}, None, False),
     "one request": (FUSED, "64,4,128", "64,1,128", {4: "2048,2048", 5: "1", 6: "1"}, 4 * 64**2 * 256, True),
     "one request, no mask": (FUSED, "64,4,128", "64,1,128", {5: "1", 6: "1"}, 2 * 4 * 64**2 * 256, False),
-    "three requests": (FUSED, "64,4,128", "64,1,128", {4: "2048,2048", 5: "3", 6: "3"}, None, False),
+    "three requests": (FUSED, "64,4,128", "64,1,128", {4: "2048,2048", 5: "3", 6: "3"}, None, None),
     # 16 requests of 32 blocks of 128 keys, in a pool of blocks.
     "paged": (FUSED, "16,32,128", "1000,128,1024", {5: "16", 6: "16", 14: "16,32"}, None, False),
     "paged, a batch": (FUSED, "16,1,4096", "1000,128,1024", {6: "16", 14: "16,32"}, None, False),
-    "paged, a prefill": (FUSED, "1,32,1000,128", "99,8,128,128", {4: "9,9", 6: "1", 14: "1,8"}, None, False),
+    "paged, a prefill": (FUSED, "1,32,1000,128", "99,8,128,128", {4: "9,9", 6: "1", 14: "1,8"}, None, None),
     # 16 requests of 128 heads, whose latent of 512 is key and value, with a rotary part of 64 apart.
     "latent": (
         FUSED, "16,128,1,512", "1000,1,128,512", {6: "16", 14: "16,32", 24: "16,128,1,64", 25: "1000,1,128,64"}, None,

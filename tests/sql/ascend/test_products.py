@@ -67,8 +67,10 @@ def test_a_buffer_for_the_most_that_may_be_received_does_not_show_how_many_rows_
     sent = product("MoeDistributeDispatchV2", "16,7168;16,8", "2048,7168")
     # On one rank with 128 tokens to 2 experts each row is in use.
     whole = product("MoeDistributeDispatchV2", "128,7168;128,2", "256,7168")
+    # What is not in the table shows nothing.
+    unknown = product("MoeDistributeDispatchV2", "16,7168", "256,7168")
     products = [product("GroupedMatmul", f"{rows},7168;16,7168,4096", f"{rows},4096") for rows in (2048, 256)]
-    lake = yield write_table(tmp_path / "t.csv", sent, whole, *products)
+    lake = yield write_table(tmp_path / "t.csv", sent, whole, unknown, *products)
     columns = "m, n, k, flop, flop_bound, flop_note, moved_bytes, moved_bound, moved_note"
     found = ask(lake, f"SELECT {columns} FROM ascend_operators WHERE rule = 'grouped_matmul' ORDER BY kernel_id")
     flop = 2 * 256 * 7168 * 4096
