@@ -30,7 +30,8 @@
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
 -- is_comparable       BOOLEAN  both are measured in the same way
 -- doubts              VARCHAR  reasons not to compare them, or not by the mean over devices:
---                              steps of other programs that are not compared, and their changes
+--                              different work in a step (the measures of work_tolerances), steps
+--                              of other programs that are not compared, and their changes
 --                              (comparison_programs), ranks that a run lacks, a slowest device that
 --                              changed by other than the mean (above detectable_pct and 1 %); NULL
 --                              if there are none
@@ -104,7 +105,7 @@ SELECT
                 awaited.step_ns / 1e6
             ), NULL
         ),
-        _both_programs(unseen.message, left_out.message), programs.message,
+        work.message, _both_programs(unseen.message, left_out.message), programs.message,
         missing.message
     ), '') AS doubts
 FROM comparison_terms AS terms
@@ -112,6 +113,8 @@ JOIN _side_sizes AS sizes ON sizes.side = terms.side
 LEFT JOIN matched ON matched.side = terms.side AND matched.baseline = terms.baseline
 LEFT JOIN _missing_ranks AS missing
     ON missing.side = terms.side AND missing.baseline = terms.baseline
+LEFT JOIN _different_work AS work
+    ON work.side = terms.side AND work.baseline = terms.baseline
 LEFT JOIN programs ON programs.side = terms.side AND programs.baseline = terms.baseline
 LEFT JOIN _side_programs AS left_out ON left_out.side = terms.side
 LEFT JOIN _side_programs AS unseen ON unseen.side = terms.baseline

@@ -20,8 +20,8 @@ def served(*steps, seed=0):
     A step of EXTEND reads 100 tokens, one of DECODE serves 8 requests unless a number follows the stage.
     """
     trace, at = Trace(), 1000 + seed
-    for nth, (stage, dur) in enumerate(steps):
-        stage, _, requests = stage.partition(" ")
+    for nth, (kind, dur) in enumerate(steps):
+        stage, _, requests = kind.partition(" ")
         work = "bs=1 toks=100" if stage == "EXTEND" else f"bs={requests or 8}"
         trace.mark(f"step[{stage} {work}]", 20 * nth, 10)
         trace.graph(20 * nth + 5, (at, dur))
