@@ -76,7 +76,7 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
     assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
     assert measures.data["trust"] == ["content: both are the same trace"]
     assert [row["value"] for row in over_time.rows] == [321440.0]
-    assert over_time.data["verdicts"] == ["cannot tell: 1 points, and a shift shows in 8 or more."]
+    assert over_time.data["verdicts"] == ["cannot tell: 1 point, and a shift shows in 8 or more."]
     assert several.is_error
 
 
