@@ -33,6 +33,7 @@ class Comparison:
         status: the gate's overall verdict: pass, warn or fail; unknown if it cannot judge.
         doubts: the reasons why it cannot judge, as text.
         warnings: reasons to doubt the comparison, as text.
+        of_steps: those of the warnings that the comparison of the two as sides has, too, in `comparisons.doubts`.
         missing: why a side, or both, has no operations to compare, as text; empty if both have.
     """
 
@@ -45,6 +46,7 @@ class Comparison:
     status: str
     doubts: tuple[str, ...]
     warnings: tuple[str, ...]
+    of_steps: tuple[str, ...]
     missing: str
 
 
@@ -93,6 +95,7 @@ def compare(
         [[verdict for (verdict,) in gate.select("verdict").fetchall()], [reason for reason, _ in doubts]],
     )
     different = [f"{reason}: {message}" for reason, message in doubts if reason == "different work"]
+    uncounted = [f"{question}: {message}" for _, question, message in doubted if question == "programs"]
     return Comparison(
         basis=_in_words(bases),
         metrics=store.sql(f"SELECT * EXCLUDE (place) FROM trace_changes({ids}) ORDER BY place"),
@@ -103,6 +106,7 @@ def compare(
         status=str(status),
         doubts=tuple(f"{reason}: {message}" for reason, message in doubts),
         warnings=tuple(f"{question}: {message}" for _, question, message in doubted) + tuple(different),
+        of_steps=tuple(uncounted + different),
         missing=_missing(store, sides, bases),
     )
 

@@ -230,7 +230,8 @@ def _levels(
 
 def _verdicts(rows: Sequence[dict[str, Any]], found: Sequence[Shift], unit: str) -> tuple[str, ...]:
     if len(rows) < shifts.FEWEST:
-        return (f"cannot tell: {len(rows)} points, and a shift shows in {shifts.FEWEST} or more.",)
+        points = f"{len(rows)} point{'s' if len(rows) != 1 else ''}"
+        return (f"cannot tell: {points}, and a shift shows in {shifts.FEWEST} or more.",)
     if not found:
         return (f"no shift in {len(rows)} points.",)
     return tuple(_sentence(rows[one.start], one, unit) for one in found)

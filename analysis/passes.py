@@ -100,7 +100,8 @@ def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int])
     known = {number for (number,) in layers(store, trace, pass_id).select("layer_id").distinct().fetchall()}
     for layer in wanted:
         if layer not in known:
-            raise UsageError(f"layer {layer}: the pass has layers {min(known)} to {max(known)}.")
+            of = f"layers {min(known)} to {max(known)}" if known else "no layers"
+            raise UsageError(f"layer {layer}: the pass has {of}.")
 
 
 def _of_trace(store: Store, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:

@@ -22,9 +22,6 @@ _OF = {
     "call": ("rank_waits", "arrival_ns, call"),
 }
 
-#: What is unknown about a rank that is not in the lake.
-_UNKNOWN = "whether the others wait for it, and how long, is unknown."
-
 
 @dataclass(frozen=True)
 class Ranks:
@@ -36,12 +33,14 @@ class Ranks:
         rows: its rows of the run.
         verdicts: a sentence about ranks missing in the lake, one for each rank that the others wait for, or that
             has no partner to compare it with, and one for each doubt about others.
+        is_unpaired: the ranks call collectives, and no call has a counterpart on another rank.
     """
 
     run: str
     relation: str
     rows: duckdb.DuckDBPyRelation
     verdicts: tuple[str, ...]
+    is_unpaired: bool
 
 
 def find_run(store: Store, run: str) -> tuple[str, str]:
@@ -102,11 +101,18 @@ def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
         relation=relation,
         rows=store.sql(f"SELECT * FROM {relation} WHERE run = {quoted(name)} ORDER BY {order}"),
         verdicts=(
-            *(f"{why}: {_UNKNOWN}" for why in missing),
+            *(_unknown(why) for why in missing),
             *(_sentence(*row) for row in odd),
             *(f"{_named(of)}: {why}." for why, of in doubted.items()),
         ),
+        is_unpaired=any(row[-1] for row in judged) and not any(row[0] for row in judged),
     )
+
+
+def _unknown(why: str) -> str:
+    """Return the sentence about ranks that are not in the lake."""
+    of = "them" if why.startswith("ranks") or "; " in why else "it"
+    return f"{why}: whether the others wait for {of}, and how long, is unknown."
 
 
 def _sentence(

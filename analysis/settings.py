@@ -31,6 +31,8 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
         if value is None or value == "":
             checked[key] = None
             continue
+        if key == "name":
+            raise UsageError(f"name={value}: a trace's name is its setting trace, as in trace={value}.")
         text = str(value)
         if text != readable(text):
             raise UsageError(f"{key}: the value is not UTF-8.")

@@ -119,9 +119,7 @@ def compare(store: Store, sides: Sequence[Side], *, strict: bool = False, anyway
     """
     if strict:
         _check_apart(store, sides)
-    store.renew(one for side in sides for one in side.traces)
-    rows = [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces]
-    store.give("given_sides", rows, alone=True)
+    _give(store, sides)
     measured = {name for (name,) in store.rows("SELECT side FROM _side_sizes")}
     empty = [side.name for side in sides if side.name not in measured]
     if sides[0].name in empty or len(measured) < 2:
@@ -136,6 +134,13 @@ def compare(store: Store, sides: Sequence[Side], *, strict: bool = False, anyway
         matches=store.sql(f"SELECT * FROM comparison_matches {order}, before_ns + after_ns DESC", names=names),
         left_out=tuple(f"{name} has no device operation that takes time" for name in empty),
     )
+
+
+def _give(store: Store, sides: Sequence[Side]) -> None:
+    """Have the lake compare sides with the first of them."""
+    store.renew(one for side in sides for one in side.traces)
+    rows = [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces]
+    store.give("given_sides", rows, alone=True)
 
 
 def _check_apart(store: Store, sides: Sequence[Side]) -> None:
@@ -191,7 +196,9 @@ def judge(store: Store, words: Sequence[str], *, baseline: str | None = None, an
     first = traces_of(store, baseline)
     if same := [side.name for side in sides if {*side.traces} == {*first}]:
         raise UsageError(f"{same[0]} is its own baseline: give another one with --baseline.")
-    compare(store, resolve(store, words, baseline=baseline), anyway=anyway)
+    # A side or a baseline without device work is not refused: budgets cannot judge it.
+    _give(store, resolve(store, words, baseline=baseline))
+    check_comparable(store, anyway=anyway)
 
 
 def _own_baseline(store: Store, sides: Sequence[Side]) -> str | None:
@@ -271,7 +278,8 @@ def check_label(store: Store, key: str) -> None:
     known = [label for (label,) in store.rows("SELECT DISTINCT key FROM trace_labels ORDER BY key")]
     if key not in known:
         near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
-        raise UsageError(f"{key}: no trace has it. Attributes: {', '.join(near or known)}.")
+        of = f"Near: {', '.join(near)}" if near else f"Attributes: {', '.join(known)}"
+        raise UsageError(f"{key}: no trace has it. {of}.")
 
 
 def _split(store: Store, named: Sequence[Side], by: str) -> list[Side]:

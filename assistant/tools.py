@@ -89,7 +89,7 @@ def layers(lake: Lake, given: Arguments) -> Answer:
     from ..reports.trace.coverage import coverage
 
     trace_id = _focused(lake, given["trace"])
-    pass_id = given["pass_id"] if given["pass_id"] is not None else lake.chosen_pass(trace_id)
+    pass_id = _pass(lake, trace_id, given["pass_id"])
     rows = lake.layers(trace_id, pass_id)
     slowest = rows.order("wall_us DESC").limit(1).select("layer_id").fetchall()
     covered = coverage(lake.store, trace_id, pass_id if pass_id is not None else "all")
@@ -110,7 +110,7 @@ def kernels(lake: Lake, given: Arguments) -> Answer:
     trace_id = _focused(lake, given["trace"])
     trust = _of_trace(lake, trace_id)
     if given["layer"] is not None:
-        pass_id = given["pass_id"] if given["pass_id"] is not None else lake.chosen_pass(trace_id)
+        pass_id = _pass(lake, trace_id, given["pass_id"])
         if pass_id is None:
             raise UsageError("no forward pass was found in this trace: leave layer out.")
         lake.check_layers(trace_id, pass_id, [given["layer"]])
@@ -150,7 +150,7 @@ def compare(lake: Lake, given: Arguments) -> Answer:
     about: dict[str, Any] = {"times are of": answer.basis}
     if by == "gate":
         about["status"] = "cannot judge" if answer.status == "unknown" else answer.status
-    trust = [*answer.warnings, *(answer.doubts if by == "gate" else ())]
+    trust = list(dict.fromkeys([*answer.warnings, *(answer.doubts if by == "gate" else ())]))
     trust += [f"no operations: {answer.missing}"] if answer.missing and by in ("operations", "families") else []
     facts["of_measures"] = by == "measures"
     return fetched(tables.get(by, answer.metrics), given, about=about, trust=trust, facts=facts)
@@ -307,6 +307,22 @@ def _focused(lake: Lake, trace: str) -> str:
     trace_id = lake.resolve(trace)
     lake.store.focus(trace_id)
     return trace_id
+
+
+def _pass(lake: Lake, trace_id: str, wanted: int | None) -> int | None:
+    """Return the wanted pass, by default the chosen one; None if no pass was found in the trace.
+
+    Raises:
+        UsageError: the trace has passes, and not this one.
+    """
+    from ..analysis.passes import pass_ids
+
+    known = pass_ids(lake.store, trace_id)
+    if wanted is None or not known:
+        return lake.chosen_pass(trace_id) if known else None
+    if wanted not in known:
+        raise UsageError(f"pass_id {wanted}: the trace has passes {known[0]} to {known[-1]}.")
+    return wanted
 
 
 def _safe(value: Any) -> bool:

@@ -40,7 +40,8 @@ def check(
     A budget's query gives a row per thing judged: `value`, and if it likes `item`, `threshold` and `noise`. It may name
     any relation: comparisons and comparison_terms for changes, checked_traces for the traces that are judged.
     What exceeds its threshold fails; without a row, a value or a threshold, or within the noise, it cannot be judged,
-    nor can what has nothing to compare, a baseline that is not in the lake, or a comparison in which a run lacks ranks.
+    nor can what has nothing to compare, a baseline that is not in the lake, a comparison in which a run lacks ranks, or
+    one whose steps of another program got slower.
 
     Exits with 0 if all pass, with 1 if one fails or cannot be judged, with 3 if a file or a query is unusable.
 

@@ -68,10 +68,14 @@ def compare(
     With -o c.html the whole comparison is a page that needs no network: the waterfall, the terms, the work that changed
     most, what was matched.
 
-    A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
-    operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
-    gate_rules. Where it cannot judge (one or two steps, a step without work, different work) it gives the reason
-    and exits with status 1, as where it fails.
+    A trace is compared by the steady steps of the program that takes most of their time, such as those of decode; steps
+    of others are counted, and comparison_programs has their times.
+
+    A gate fails on steps that got slower by more than its threshold and the noise, those of each program, and on parts
+    of a step that did: an operation, a family of operations or the idle time, by name. It warns of shares; thresholds
+    are in the table gate_rules. Where it cannot judge (one or two steps, a step without work, different work, another
+    program with a tenth of the time that only one trace has) it gives the reason and exits with status 1, as where it
+    fails.
 
     \b
     Examples:
@@ -181,8 +185,10 @@ def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, a
     # A gate that cannot judge reports that as its result.
     answer = of_two(opened.store, first, second, strict=strict, anyway=anyway or gate, names=(before, after))
     say(f"before: {before}, after: {after}; times in µs, for {answer.basis}.")
+    # Printed below, with the status of the gate, or above the waterfall.
+    later = answer.doubts if gate else answer.of_steps if shown.is_screen and not shown.of_pair else ()
     for warning in answer.warnings:
-        if not (gate and warning in answer.doubts):
+        if warning not in later:
             say(warning + ".")
     if shown.wanted in ("--ops", "--families") and answer.missing:
         say(f"no operations: {answer.missing}.")

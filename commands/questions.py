@@ -112,6 +112,10 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
 
 #: Endings of files that people expect of -o, as other commands write them.
 _FILES = {".csv", ".json", ".md", ".parquet", ".tsv"}
+#: Endings of files that no command writes.
+_OTHER_FILES = {
+    ".arrow", ".avro", ".feather", ".html", ".jsonl", ".ndjson", ".orc", ".sqlite", ".txt", ".xls", ".xlsx", ".zip",
+}  # fmt: skip
 
 
 class _Target(click.Path):
@@ -158,10 +162,12 @@ def export(
 
     if isinstance(output, str) and format_:
         raise UsageError(f"--format {format_}: a PostgreSQL server has its own.")
-    if isinstance(output, Path) and format_ != "duckdb" and output.suffix in _FILES and not output.is_dir():
+    is_file = isinstance(output, Path) and output.suffix.lower() in _FILES | _OTHER_FILES
+    if isinstance(output, Path) and is_file and format_ != "duckdb" and not output.is_dir():
+        file = output if output.suffix in _FILES else output.with_suffix(".csv")
         raise UsageError(
             f"{output}: export writes a folder with a file per relation. Give a folder, or for one relation: "
-            f"`tracelake sql 'FROM {(*relations, 'layers')[0]}' -o {output}`."
+            f"`tracelake sql 'FROM {(*relations, 'layers')[0]}' -o {file}`."
         )
     opened = open_lake(lake)
     with CountProgress("relations") as done:

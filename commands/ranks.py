@@ -13,6 +13,7 @@ from .common import open_lake, output_options, page_file, print_rows, say
 _NOTHING = {
     "rank": "no rank has device operations", "step": "no rank has steps", "call": "no rank waits in a collective",
 }  # fmt: skip
+_UNPAIRED = "no call of a collective could be matched with one of another rank"
 
 
 @click.command()
@@ -51,6 +52,7 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
         opened.write_page(answer, page)
         return
     if not answer.rows.limit(1).fetchall():
-        say(f"{run}: {_NOTHING[by]}: nothing to compare. Details: `tracelake doctor`.")
+        why = _UNPAIRED if by == "call" and answer.is_unpaired else _NOTHING[by]
+        say(f"{run}: {why}: nothing to compare. Details: `tracelake doctor`.")
         raise SystemExit(1)
     print_rows(opened, answer.relation, answer.rows, format_, output, limit)

@@ -108,8 +108,9 @@ def traces(lake: Place | None, format_: str, output: Path | None, limit: int) ->
 def set_(lake: Place | None, trace: str, settings: tuple[str, ...]) -> None:
     """Set properties of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
 
-    An empty value removes a setting. For Ascend, dedup sets which of several rows of one collective count: tracelake
-    (the default: paired by role, kind and time), compat (the rule of published figures) or none (all count).
+    An empty value removes a setting; trace is the trace's name. For Ascend, dedup sets which of several rows of one
+    collective count: tracelake (the default: paired by role, kind and time), compat (the rule of published figures) or
+    none (all count).
 
     \b
     Examples:

@@ -7,7 +7,7 @@ import re
 from pathlib import PurePath
 from typing import Any
 
-from .places import AXES, said_by
+from .places import AXES, possible, said_by
 from .reader import Reading
 
 #: The only keys around the events that are stored. Others may hold the environment of the profiled
@@ -131,7 +131,7 @@ def _ranks(distributed: Any, file_name: str) -> dict[str, Any]:
     if world == 1:
         found |= dict.fromkeys(("tp", "ep", "dp", "pp"), 1)
     found |= _group_sizes(info.get("pg_config"))
-    named = said_by(PurePath(file_name))
+    named = possible(said_by(PurePath(file_name)), info)
     found |= {key: int(named[key].value) for key in _PLACES if key in named}
     rank = _integer(info.get("rank"), 2**31)
     if rank is not None:

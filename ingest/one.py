@@ -164,10 +164,12 @@ def _read_into(
         [extent] = connection.execute(_EXTENT.format(files=parquet_rows(files))).fetchall()
     if not files and (notes.rejected or notes.truncated):
         raise InputError(f"{what.name}: no complete event: {notes.first() or notes.truncated}.")
-    reading.metadata |= what.metadata | places.metadata_of(what.places)
+    reading.metadata |= what.metadata
+    said = places.possible(what.places, reading.keys.get("distributedInfo"))
+    reading.metadata |= places.metadata_of(said)
     entry: dict[str, Any] = describe(reading, readable(what.path.name) if what.path else "stdin", devices)
     entry |= what.facts
-    entry |= places.taken_by(entry, what.places)
+    entry |= places.taken_by(entry, said)
     entry |= {"trace": what.trace, "source_path": None if what.path is None else readable(what.path.absolute())}
     entry = {key: notes.clean(value) if isinstance(value, str) else value for key, value in entry.items()}
     content = _one_digest([source.content_digest for source in sources])

@@ -75,6 +75,17 @@ def said_by(path: PurePath) -> dict[str, Fact]:
     return found
 
 
+def possible(facts: dict[str, Fact], distributed: Any) -> dict[str, Fact]:
+    """Return the facts without places that a job of the size in the file's `distributedInfo` does not have.
+
+    Each replica may have its own world and count its ranks from 0: places among replicas and experts may be beyond it.
+    """
+    world = distributed.get("world_size") if isinstance(distributed, dict) else None
+    if not isinstance(world, int):
+        return facts
+    return {key: one for key, one in facts.items() if key not in ("tp_rank", "pp_rank") or int(one.value) < world}
+
+
 def taken_by(entry: Mapping[str, Any], facts: dict[str, Fact]) -> dict[str, Any]:
     """Return the catalog columns taken from names: those that the file lacks, or knows less well."""
     found: dict[str, Any] = {

@@ -66,7 +66,8 @@ def _doubts(store: Store, sides: Sequence[Row], traces: Sequence[Row]) -> list[R
         found += objects(
             store,
             "SELECT if(verdict = 'fail', 'error', 'warning') AS mood, question, message "
-            f"FROM trace_provenance({ids}) WHERE verdict <> 'pass'",
+            # The doubts of the sides have the programs.
+            f"FROM trace_provenance({ids}) WHERE verdict <> 'pass' AND question <> 'programs'",
         )
     return found
 

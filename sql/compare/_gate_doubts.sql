@@ -3,7 +3,8 @@
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
--- reason     VARCHAR  nothing to measure, no work in a step, different work, one step or two steps
+-- reason     VARCHAR  nothing to measure, no work in a step, different work, another program, one
+--                     step or two steps
 -- side       VARCHAR  before, after or both
 -- message    VARCHAR  what was found
 CREATE VIEW _gate_doubts AS
@@ -61,4 +62,13 @@ FROM traces AS b
 CROSS JOIN alone AS a
 UNION ALL
 SELECT before_id, after_id, 'different work', 'both', message
-FROM worked;
+FROM worked
+UNION ALL
+SELECT
+    before_id, after_id, 'another program', 'both',
+    format(
+        '{} ({:.1f} % of the steps'' time before, {:.1f} % after) {}', program, before_pct,
+        after_pct, doubt
+    )
+FROM _program_pairs
+WHERE doubt IS NOT NULL AND greatest(before_pct, after_pct) >= 10;

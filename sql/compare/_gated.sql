@@ -43,7 +43,8 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
 -- metric     VARCHAR  measure
--- part       VARCHAR  part of the step, NULL for measures of the whole
+-- part       VARCHAR  part of the step; for step_median also another program, whose own steps are
+--                     judged; NULL for measures of the whole
 -- before     DOUBLE   of the first trace
 -- after      DOUBLE   of the second trace
 -- change     DOUBLE   for times in percent, NULL if the first is not above 0; for shares after
@@ -57,8 +58,8 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 CREATE VIEW _gated AS
 WITH changes AS (
     SELECT
-        b.trace_id AS before_id, a.trace_id AS after_id, metric, b.value AS before,
-        a.value AS after, threshold, verdict,
+        b.trace_id AS before_id, a.trace_id AS after_id, metric, CAST(NULL AS VARCHAR) AS part,
+        b.value AS before, a.value AS after, threshold, verdict,
         CASE
             WHEN ends_with(metric, '_share') THEN a.value - b.value
             WHEN b.value > 0 THEN 100 * (a.value - b.value) / b.value
@@ -69,10 +70,16 @@ WITH changes AS (
     FROM _gate_values AS b
     JOIN _gate_values AS a USING (metric)
     JOIN gate_rules USING (metric)
+    UNION ALL
+    SELECT
+        before_id, after_id, metric, program, before, after, threshold, verdict,
+        100 * (after - before) / before, 100 * noise / before
+    FROM _program_pairs
+    JOIN gate_rules ON metric = 'step_median'
+    WHERE doubt IS NULL
 )
 SELECT
-    before_id, after_id, metric, CAST(NULL AS VARCHAR) AS part, before, after, change, threshold,
-    noise,
+    before_id, after_id, metric, part, before, after, change, threshold, noise,
     CASE
         WHEN change IS NULL THEN 'unknown'
         WHEN change > threshold AND change <= noise THEN 'noise'

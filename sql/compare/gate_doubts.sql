@@ -7,8 +7,11 @@
 --
 -- reason   VARCHAR  nothing to measure (no device operation takes time), no work in a step (some
 --                   steady steps have no device operations), different work (see work_changes),
---                   one step (also for a trace without steps, which is measured as a whole) or two
---                   steps: noise is measured between three or more
+--                   another program (one that neither trace is compared by takes a tenth of the
+--                   steps' time of either or more, and its steps cannot be compared: on one side
+--                   only, fewer than three, or other numbers of requests or tokens), one step
+--                   (also for a trace without steps, which is measured as a whole) or two steps:
+--                   noise is measured between three or more
 -- side     VARCHAR  before, after or both: the trace or traces that it applies to
 -- message  VARCHAR  what was found
 CREATE MACRO gate_doubts(of_before, of_after) AS TABLE
@@ -17,7 +20,9 @@ FROM _gate_doubts
 WHERE before_id = of_before AND after_id = of_after
 ORDER BY
     list_position(
-        ['nothing to measure', 'different work', 'no work in a step', 'one step', 'two steps'],
-        reason
+        [
+            'nothing to measure', 'different work', 'no work in a step', 'another program',
+            'one step', 'two steps'
+        ], reason
     ),
     side DESC;

@@ -15,7 +15,9 @@
 --                       devices' time, %; operation, family and idle: a part of the step, µs, each
 --                       with its own row if it got slower by more than its threshold and by more
 --                       than a share of the whole (gate_rules.least_pct)
--- part         VARCHAR  name of that operation or family, or idle; NULL for measures of the whole
+-- part         VARCHAR  name of that operation or family, or idle; NULL for measures of the whole.
+--                       step_median has a second row for each other program with steady steps on
+--                       both sides: its name, the time of its steps
 -- before       DOUBLE   of the first trace
 -- after        DOUBLE   of the second trace
 -- change       DOUBLE   for times in percent, NULL if the first is not above 0; for shares after
@@ -62,4 +64,4 @@ WHERE before_id = of_before AND after_id = of_after
 ORDER BY list_position([
     'step_median', 'step_p90', 'compute_median', 'period_median', 'communication_share',
     'idle_share', 'family', 'operation', 'idle'
-], metric), after - before DESC, part;
+], metric), part IS NOT NULL, after - before DESC, part;

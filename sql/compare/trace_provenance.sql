@@ -3,15 +3,25 @@
 -- `FROM trace_provenance(before, after)` with the ids of two traces. An id is the hash of a trace's
 -- decompressed content: a recompressed copy is the same trace.
 --
--- question  VARCHAR  content, basis, file, run, hardware, model, devices or completeness
+-- question  VARCHAR  content, basis, programs (steps of another program are not compared), file,
+--                    run, hardware, model, devices or completeness
 -- verdict   VARCHAR  pass; warn: compare with care; fail: the comparison is meaningless
 -- message   VARCHAR  what was found
 CREATE MACRO trace_provenance(of_before, of_after) AS TABLE
-WITH sides AS (
+WITH others AS (
     SELECT
-        traces.trace_id, source_path, run, rank, hardware, model, truncated, basis, devices
+        trace_id,
+        string_agg(format('{} of {}', steps, program), ', ' ORDER BY steps DESC, program) AS others
+    FROM _other_programs
+    GROUP BY trace_id
+),
+sides AS (
+    SELECT
+        traces.trace_id, source_path, run, rank, hardware, model, truncated, basis, devices,
+        _programs_message(steps, other_steps, program, program_pct, others) AS programs
     FROM traces
     LEFT JOIN comparison_bases USING (trace_id)
+    LEFT JOIN others USING (trace_id)
 ),
 pair AS (
     SELECT
@@ -22,7 +32,8 @@ pair AS (
         b.hardware AS before_hardware, a.hardware AS after_hardware,
         b.model AS before_model, a.model AS after_model,
         b.devices AS before_devices, a.devices AS after_devices,
-        b.truncated AS before_truncated, a.truncated AS after_truncated
+        b.truncated AS before_truncated, a.truncated AS after_truncated,
+        _both_programs(b.programs, a.programs) AS programs
     FROM sides AS b
     CROSS JOIN sides AS a
     WHERE b.trace_id = of_before AND a.trace_id = of_after
@@ -42,6 +53,10 @@ CROSS JOIN LATERAL (
                 coalesce(before_basis, 'nothing to measure'), ', ',
                 coalesce(after_basis, 'nothing to measure')
             )
+        ),
+        (
+            'programs', CASE WHEN programs IS NULL THEN 'pass' ELSE 'warn' END,
+            coalesce(programs, 'the compared steps are 99 % of the steps'' time or more')
         ),
         (
             'file', CASE WHEN same_file AND NOT same_content THEN 'warn' ELSE 'pass' END,

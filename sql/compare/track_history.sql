@@ -56,8 +56,10 @@ judged AS (
             AS failures,
         list(concat_ws(' ', metric, part) ORDER BY metric, part) FILTER (verdict = 'warn')
             AS warnings,
-        max(after) FILTER (metric = 'step_median') AS step_median_us,
-        max(change) FILTER (metric = 'step_median') AS step_median_pct,
+        max(after) FILTER (metric = 'step_median' AND part IS NULL)
+            AS step_median_us,
+        max(change) FILTER (metric = 'step_median' AND part IS NULL)
+            AS step_median_pct,
         max(change) FILTER (metric = 'step_p90') AS step_p90_pct,
         max(change) FILTER (metric = 'communication_share') AS communication_points,
         max(change) FILTER (metric = 'idle_share') AS idle_points

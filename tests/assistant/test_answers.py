@@ -76,7 +76,7 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
     assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
     assert measures.data["trust"] == ["content: both are the same trace"]
     assert [row["value"] for row in over_time.rows] == [321440.0]
-    assert over_time.data["verdicts"] == ["cannot tell: 1 points, and a shift shows in 8 or more."]
+    assert over_time.data["verdicts"] == ["cannot tell: 1 point, and a shift shows in 8 or more."]
     assert several.is_error
 
 
@@ -128,6 +128,23 @@ def test_layers_of_a_trace_without_device_operations_are_missing_for_that_reason
     )  # fmt: skip
     assert layers.data["missing"] == "the trace has no device operations"
     assert "next" not in layers.whole
+
+
+def test_a_gate_that_cannot_judge_gives_each_reason_once(ask, tmp_path):
+    for name, requests in (("eight", 8), ("four", 4)):
+        trace = Trace()
+        for nth in range(5):
+            trace.mark(f"step[DECODE bs={requests}]", 20 * nth, 10).graph(
+                20 * nth + 5, (1000 + 100 * nth, 10 * requests)
+            )
+        trace.write(tmp_path / f"{name}.json")
+    sides = {"before": "eight", "after": "four"}
+    _, gate, waterfall = ask(
+        tmp_path / "lake", ("ingest", {"path": str(tmp_path)}), ("compare", {**sides, "by": "gate"}),
+        ("compare", sides), ingest_below=[tmp_path],
+    )  # fmt: skip
+    assert gate.data["trust"] == ["different work: requests: 8, 4"]
+    assert "different work: requests: 8, 4" in waterfall.data["trust"]
 
 
 def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile):
@@ -206,6 +223,8 @@ def test_rows_and_bytes_are_capped_and_the_rest_can_be_asked_for(ask, s1_lake_fo
         ("layers", {"trace": "s1", "passid": 1}, "passid: layers has no such argument. Near: pass_id."),
         ("layer", {"trace": "s1"}, "layer: no such tool. Near: layers."),
         ("kernels", {"trace": "s1", "layer": 99}, "layer 99: the pass has layers 0 to 5."),
+        ("kernels", {"trace": "s1", "layer": 0, "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
+        ("layers", {"trace": "s1", "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
         ("compare", {"before": "s1", "after": "s1", "by": "nothing"}, "by: expected one of waterfall, terms,"),
         ("sql", {"query": " ; "}, "the query is empty."),
         ("sql", {"query": "SELECT x" + "x" * 20_000}, "query: 20008 characters, at most 20000."),

@@ -259,6 +259,7 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
         (["layers", "cpu.json"], 1, "no passes found: the trace has no device operations. Details"),
         (["kernels", "cpu.json"], 1, "the trace has no device operations"),
         (["shapes", "cpu.json"], 1, "the trace has no device operations"),
+        (["export", "kernels", "-o", "y.xlsx"], 2, "`tracelake sql 'FROM kernels' -o y.csv`"),
         (["ranks", "cpu.json"], 1, "no rank has device operations: nothing to compare"),
         (["ranks", "cpu.json", "--by", "step", "--format", "csv"], 1, "no rank has steps: nothing to compare"),
         (["passes", "whole.json"], 1, "100 % of the time of device operations is in CUDA graphs traced whole"),

@@ -80,6 +80,19 @@ def test_a_side_without_device_work_is_not_judged(check):
 
 
 @pytest.mark.parametrize(
+    ("side", "baseline", "reason"),
+    [
+        ("host", "monday", "host has no device operation that takes time."),
+        ("monday", "host", "monday has the baseline host, which has no device operation that takes time."),
+    ],
+)
+def test_a_comparison_without_any_device_work_on_one_side_is_not_judged_and_no_error(check, side, baseline, reason):
+    code, verdicts, err = check("--of", side, "--baseline", baseline)
+    assert (code, verdicts) == (1, {side: ("cannot judge", reason)})
+    assert "pass: 0, fail: 0, cannot judge: 1." in err
+
+
+@pytest.mark.parametrize(
     ("baselines", "reason"),
     [
         ({"host": "typo"}, "host has the baseline typo, which is no trace or run of the lake."),

@@ -143,6 +143,12 @@ def test_what_a_setting_cannot_be_is_refused_and_changes_nothing(s1_lake, s1_fil
     assert s1_lake.sql("FROM tags").fetchall() == []
 
 
+def test_a_name_is_no_tag(s1_lake):
+    with pytest.raises(UsageError, match="name=new: a trace's name is its setting trace, as in trace=new"):
+        s1_lake.set("s1", name="new")
+    assert s1_lake.sql("FROM tags").fetchall() == []
+
+
 def test_a_model_is_a_name_or_its_config_file(bare, s1_file, tmp_path):
     config = tmp_path / "deepseek" / "config.json"
     config.parent.mkdir()

@@ -86,6 +86,12 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
     (("m/cpu_rank-34.17.json", "m/train_rank-0.json", "m/train_rank-1.json"), {"rank": "34"}),
     (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train", "rank": "1"}),
     (("a/encoder-step3.json", "a/tape2.json", "a/frankfurt1.json"), {}),
+    # Degrees of parallelism, as people name a sweep: which rank of them a trace is, they do not say.
+    (("a/llama70b_tp4_bs32.json", "a/llama70b_tp8_bs32.json"), {}),
+    (("a/qwen3-tp2-ep8.json", "a/tp1.json"), {}),
+    (("a/deepseek_tp8_dp2_pp1.json", "a/TP4.json"), {}),
+    (("a/llama-tp8-decode.json",), {"phase": "decode"}),
+    (("a/llama_tp4_rank3.json",), {"rank": "3"}),
 ])  # fmt: skip
 def test_names_as_tools_write_them(tmp_path, names, said):
     assert values(touch(tmp_path, *names)[0]) == said
@@ -185,6 +191,16 @@ def test_where_the_file_and_its_name_say_different_things_both_are_said(tmp_path
     )
     asked = run_cli("sql", facts, "--format", "csv", lake=tmp_path / "lake")
     assert asked.stdout.splitlines()[1:] == ["0,False"]
+
+
+def test_a_place_that_the_job_does_not_have_is_not_taken(tmp_path, run_cli):
+    # Rank 0 of 2 is no tensor-parallel rank 4; among experts, which replicas share, it may be.
+    touch_jobs(tmp_path, {"a/x-TP-4-EP-5-DECODE.json": (0, 2), "b/x-TP-1-EP-5-DECODE.json": (1, 2)})
+    ended = run_cli("ingest", tmp_path, "--events-only", lake=tmp_path / "lake")
+    asked = run_cli("sql", "SELECT rank, tp_rank, ep_rank FROM traces ORDER BY rank", "--format", "csv",
+                    lake=tmp_path / "lake")  # fmt: skip
+    assert asked.stdout.splitlines()[1:] == ["0,,5", "1,1,5"]
+    assert "tp rank 4" not in ended.stderr
 
 
 def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):

@@ -18,6 +18,7 @@
 -- calls        DOUBLE   what it adds to the side's mean calls in a step
 -- flop         DOUBLE   the same of floating-point operations, NULL unless all are known
 -- bytes        DOUBLE   the same of bytes, NULL unless all are known
+-- operator_calls  DOUBLE  the same of calls of operators, NULL unless all are known
 CREATE VIEW _side_costs AS
 WITH blocks AS MATERIALIZED (
     SELECT side, trace_id, step_block, unit, units, replicate, samples FROM _side_blocks
@@ -37,7 +38,8 @@ SELECT
     sum(exclusive_ns) / any_value(replicate_samples.samples) AS value_ns,
     sum(calls / weight) AS calls,
     if(count(flop) = count(*), sum(flop / weight), NULL) AS flop,
-    if(count(bytes) = count(*), sum(bytes / weight), NULL) AS bytes
+    if(count(bytes) = count(*), sum(bytes / weight), NULL) AS bytes,
+    if(count(operator_calls) = count(*), sum(operator_calls / weight), NULL) AS operator_calls
 FROM blocks
 JOIN unit_samples ON unit_samples.side = blocks.side AND unit_samples.unit = blocks.unit
 JOIN replicate_samples

@@ -17,6 +17,7 @@
 -- calls        DOUBLE   calls in a step
 -- flop         DOUBLE   floating-point operations in a step, NULL unless all are known
 -- bytes        DOUBLE   bytes in a step, NULL unless all are known
+-- operator_calls  DOUBLE  calls of operators in a step, NULL unless all are known
 CREATE VIEW _side_works AS
 WITH summed AS (
     SELECT
@@ -24,14 +25,15 @@ WITH summed AS (
         any_value(module) AS module, any_value(operator) AS operator, any_value(shape) AS shape,
         any_value(kernel_name) AS kernel_name, any_value(place) AS place, sum(share_ns) AS share_ns,
         sum(calls) AS calls, if(count(flop) = count(*), sum(flop), NULL) AS flop,
-        if(count(bytes) = count(*), sum(bytes), NULL) AS bytes
+        if(count(bytes) = count(*), sum(bytes), NULL) AS bytes,
+        if(count(operator_calls) = count(*), sum(operator_calls), NULL) AS operator_calls
     FROM _side_costs
     GROUP BY side, cost_id
 ),
 running AS (
     SELECT
         side, cost_id, part, category, module, operator, shape, kernel_name, place, calls, flop,
-        bytes,
+        bytes, operator_calls,
         TRY_CAST(round(sum(share_ns) OVER of_side) AS BIGINT) AS until_ns
     FROM summed
     WINDOW of_side AS (PARTITION BY side ORDER BY cost_id ROWS UNBOUNDED PRECEDING)
@@ -39,5 +41,5 @@ running AS (
 SELECT
     side, cost_id, part, category, module, operator, shape, kernel_name, place,
     until_ns - lag(until_ns, 1, 0) OVER (PARTITION BY side ORDER BY cost_id) AS step_ns, calls,
-    flop, bytes
+    flop, bytes, operator_calls
 FROM running;

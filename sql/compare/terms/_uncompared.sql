@@ -1,4 +1,6 @@
--- One row per side that is to be compared with a baseline and cannot be, and reason.
+-- One row per side that is to be compared with a baseline and cannot be, or not by what is compared
+-- alone, and reason: another program got slower, or it takes a tenth of the steps' time and cannot
+-- be compared.
 --
 -- side    VARCHAR  side; a run, or a trace without one, if no sides are given
 -- reason  VARCHAR  why, in words that follow the side's name
@@ -33,4 +35,19 @@ SELECT
 FROM _comparison_pairs AS pairs
 LEFT JOIN _side_sizes AS own ON own.side = pairs.side
 LEFT JOIN _side_sizes AS other ON other.side = pairs.baseline
-WHERE own.side IS NULL OR other.side IS NULL;
+WHERE own.side IS NULL OR other.side IS NULL
+UNION ALL
+SELECT
+    side,
+    CASE
+        WHEN doubt IS NULL THEN format(
+            'is judged by other steps, and those of {} take {:.1f} % longer than in {}', program,
+            change_pct, baseline
+        )
+        ELSE format(
+            'is judged by other steps than those of {} ({:.1f} % of the steps'' time of {}, '
+            '{:.1f} % of its own), which {}', program, before_pct, baseline, after_pct, doubt
+        )
+    END
+FROM comparison_programs
+WHERE verdict = 'slower' OR (doubt IS NOT NULL AND greatest(before_pct, after_pct) >= 10);

@@ -2,9 +2,10 @@
 -- difference is due to more work or slower work, and which work of the sides was compared.
 --
 -- For work that both sides do, a time is an amount of work times the time per unit of it: FLOP if
--- all are known on both sides, else bytes, else calls. The difference of two such products is split
--- without a remainder by the Shapley value: each factor's change at the mean of the other's two
--- values. Work that only one side does is more work, or less. More work costs at most the time
+-- all are known on both sides, else bytes, else calls of the operator if both call the same (a call
+-- is as much work in one kernel as in two), else operations. The difference of two such products is
+-- split without a remainder by the Shapley value: each factor's change at the mean of the other's
+-- two values. Work that only one side does is more work, or less. More work costs at most the time
 -- after, less work saves at most the time before: beyond that, all of the one time goes and all of
 -- the other comes.
 --
@@ -23,9 +24,10 @@
 -- shape           VARCHAR  shapes; empty if unknown
 -- before_kernel   VARCHAR  the baseline's kernel that takes most of the time; NULL without one
 -- after_kernel    VARCHAR  the side's
--- before_calls    DOUBLE   calls in a step of the baseline
--- after_calls     DOUBLE   calls in a step of the side
--- work_unit       VARCHAR  unit of the work: flop, bytes or calls; NULL for idle time
+-- before_calls    DOUBLE   operations of the device in a step of the baseline
+-- after_calls     DOUBLE   operations in a step of the side
+-- work_unit       VARCHAR  unit of the work: flop, bytes, operator calls or calls (operations);
+--                          NULL for idle time
 -- before_work     DOUBLE   work in a step of the baseline, in that unit
 -- after_work      DOUBLE   work in a step of the side
 -- before_ns       BIGINT   time in a step of the baseline, ns
@@ -50,12 +52,18 @@ WITH paired AS (
         CASE
             WHEN count(flop) = count(*) AND min(flop) > 0 THEN 'flop'
             WHEN count(bytes) = count(*) AND min(bytes) > 0 THEN 'bytes'
+            WHEN
+                min(own_operator) = max(own_operator) AND count(operator_calls) = count(*)
+                AND min(operator_calls) > 0
+                THEN 'operator calls'
             ELSE 'calls'
         END AS work_unit,
         coalesce(sum(flop) FILTER (NOT is_after), 0) AS before_flop,
         coalesce(sum(flop) FILTER (is_after), 0) AS after_flop,
         coalesce(sum(bytes) FILTER (NOT is_after), 0) AS before_bytes,
         coalesce(sum(bytes) FILTER (is_after), 0) AS after_bytes,
+        coalesce(sum(operator_calls) FILTER (NOT is_after), 0) AS before_operator_calls,
+        coalesce(sum(operator_calls) FILTER (is_after), 0) AS after_operator_calls,
         CAST(coalesce(sum(step_ns) FILTER (NOT is_after), 0) AS BIGINT) AS before_ns,
         CAST(coalesce(sum(step_ns) FILTER (is_after), 0) AS BIGINT) AS after_ns
     FROM comparison_works
@@ -67,10 +75,12 @@ measured AS (
         before_kernel, after_kernel, before_calls, after_calls, before_ns, after_ns,
         if(part IN ('idle', 'wait'), NULL, work_unit) AS work_unit,
         CASE work_unit
-            WHEN 'flop' THEN before_flop WHEN 'bytes' THEN before_bytes ELSE before_calls
+            WHEN 'flop' THEN before_flop WHEN 'bytes' THEN before_bytes
+            WHEN 'operator calls' THEN before_operator_calls ELSE before_calls
         END AS before_work,
         CASE work_unit
-            WHEN 'flop' THEN after_flop WHEN 'bytes' THEN after_bytes ELSE after_calls
+            WHEN 'flop' THEN after_flop WHEN 'bytes' THEN after_bytes
+            WHEN 'operator calls' THEN after_operator_calls ELSE after_calls
         END AS after_work
     FROM paired
 ),

@@ -29,11 +29,12 @@
 -- calls         DOUBLE   calls in a step
 -- flop          DOUBLE   floating-point operations in a step, NULL unless all are known
 -- bytes         DOUBLE   bytes in a step, NULL unless all are known
+-- operator_calls  DOUBLE  calls of operators in a step, NULL unless all are known, see step_costs
 CREATE VIEW comparison_works AS
 WITH RECURSIVE works AS MATERIALIZED (
     SELECT
         side, cost_id, part, category, module, operator, shape, kernel_name, step_ns, calls, flop,
-        bytes,
+        bytes, operator_calls,
         -- In the order of comparison_levels.
         [
             if('' IN (module, operator, shape), NULL, hash(part, module, operator, shape)),
@@ -68,7 +69,7 @@ found AS (
     SELECT
         sought.side, baseline, is_after, works.cost_id, works.part, works.category, works.module,
         works.operator, works.shape, works.kernel_name, works.step_ns, works.calls, works.flop,
-        works.bytes, if(is_matched, level, NULL) AS level,
+        works.bytes, works.operator_calls, if(is_matched, level, NULL) AS level,
         if(
             is_matched, hash(level, works.keys[level]), hash(is_after, works.cost_id)
         ) AS group_id
@@ -101,7 +102,8 @@ SELECT
     found.side, found.baseline, is_after, cost_id, found.group_id,
     coalesce(levels.matched_by, 'nothing') AS matched_by, part, place.category, place.module,
     place.operator, place.shape, found.kernel_name,
-    found.operator AS own_operator, step_ns, calls, flop, bytes
+    found.operator AS own_operator, step_ns, calls, flop, bytes,
+    operator_calls
 FROM found
 JOIN placed
     ON placed.side = found.side AND placed.baseline = found.baseline

@@ -29,9 +29,12 @@
 --                              match in the side's, %
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
 -- is_comparable       BOOLEAN  both are measured in the same way
--- doubts              VARCHAR  reasons not to compare them, or not by the mean over devices: ranks
---                              that a run lacks, a slowest device that changed by other than the
---                              mean (above detectable_pct and 1 %); NULL if there are none
+-- doubts              VARCHAR  reasons not to compare them, or not by the mean over devices:
+--                              different work in a step (the measures of work_tolerances), steps
+--                              of other programs that are not compared, and their changes
+--                              (comparison_programs), ranks that a run lacks, a slowest device that
+--                              changed by other than the mean (above detectable_pct and 1 %); NULL
+--                              if there are none
 CREATE VIEW comparisons AS
 WITH matched AS (
     SELECT
@@ -50,6 +53,17 @@ bases AS (
     FROM comparison_sides
     JOIN comparison_bases USING (trace_id)
     GROUP BY side
+),
+programs AS (
+    SELECT
+        side, baseline,
+        string_agg(
+            format('a step of {} changes by {:+.1f} %', program, change_pct), '; '
+            ORDER BY before_pct DESC, program
+        ) AS message
+    FROM comparison_programs
+    WHERE verdict IN ('slower', 'faster')
+    GROUP BY side, baseline
 ),
 slowest AS (
     SELECT side, TRY_CAST(round(avg(step_ns)) AS BIGINT) AS step_ns
@@ -91,6 +105,7 @@ SELECT
                 awaited.step_ns / 1e6
             ), NULL
         ),
+        work.message, _both_programs(unseen.message, left_out.message), programs.message,
         missing.message
     ), '') AS doubts
 FROM comparison_terms AS terms
@@ -98,6 +113,11 @@ JOIN _side_sizes AS sizes ON sizes.side = terms.side
 LEFT JOIN matched ON matched.side = terms.side AND matched.baseline = terms.baseline
 LEFT JOIN _missing_ranks AS missing
     ON missing.side = terms.side AND missing.baseline = terms.baseline
+LEFT JOIN _different_work AS work
+    ON work.side = terms.side AND work.baseline = terms.baseline
+LEFT JOIN programs ON programs.side = terms.side AND programs.baseline = terms.baseline
+LEFT JOIN _side_programs AS left_out ON left_out.side = terms.side
+LEFT JOIN _side_programs AS unseen ON unseen.side = terms.baseline
 LEFT JOIN slowest AS awaited ON awaited.side = terms.side
 LEFT JOIN slowest AS waited ON waited.side = terms.baseline
 LEFT JOIN bases AS own ON own.side = terms.side

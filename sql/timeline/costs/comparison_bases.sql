@@ -12,15 +12,28 @@
 -- program       VARCHAR  what they run, NULL if not shown
 -- steps         BIGINT   steady steps of the main program
 -- without_work  BIGINT   of these, steps to which no device operation belongs
+-- program_pct   DOUBLE   share of the steady steps' time that these take, %; NULL if there are none
+-- other_steps   BIGINT   steady steps of other programs, which no measure of a comparison counts
 -- devices       BIGINT   devices
 CREATE VIEW comparison_bases AS
 WITH devices AS (
     SELECT trace_id, count(*) AS devices FROM time_breakdown GROUP BY trace_id
 ),
-mains AS (
-    SELECT trace_id, step_source, work_source, program, steps, without_work
+programs AS (
+    SELECT
+        trace_id, step_source, work_source, program, is_main, steps, without_work,
+        100 * mean_us * (steps - without_work)
+            / nullif(sum(mean_us * (steps - without_work)) OVER of_trace, 0) AS program_pct,
+        CAST(sum(steps) OVER of_trace AS BIGINT) - steps AS other_steps
     FROM step_summary
-    WHERE is_main AND scope = 'steady' AND steps > 0
+    WHERE scope = 'steady' AND steps > 0
+    WINDOW of_trace AS (PARTITION BY trace_id)
+),
+mains AS (
+    SELECT
+        trace_id, step_source, work_source, program, steps, without_work, program_pct, other_steps
+    FROM programs
+    WHERE is_main
 )
 SELECT
     trace_id,
@@ -30,6 +43,7 @@ SELECT
         ELSE 'whole trace'
     END AS basis,
     mains.step_source, mains.work_source, mains.program, coalesce(mains.steps, 0) AS steps,
-    coalesce(mains.without_work, 0) AS without_work, devices
+    coalesce(mains.without_work, 0) AS without_work, program_pct,
+    coalesce(other_steps, 0) AS other_steps, devices
 FROM devices
 LEFT JOIN mains USING (trace_id);

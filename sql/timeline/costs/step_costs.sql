@@ -98,20 +98,30 @@ sharing AS (
     WHERE op_id IS NOT NULL
     GROUP BY trace_id, op_id
     HAVING count(*) > 1
+),
+-- A call is as much work in one kernel as in several, and a copy beside them is none of it.
+parted AS (
+    SELECT shares.trace_id, op_id, precedence, count(*) AS part_kernels
+    FROM _step_shares AS shares
+    JOIN kernels
+        ON kernels.trace_id = shares.trace_id AND kernels.kernel_id = shares.kernel_id
+    WHERE op_id IS NOT NULL
+    GROUP BY shares.trace_id, op_id, precedence
+    HAVING count(*) > 1
 )
 SELECT
     steps.trace_id, steps.step_block, shares.exclusive_ns, ops.dur_ns,
-    ['compute', 'communication', 'memory', 'wait'][precedence] AS part,
-    if(precedence = 2, coalesce(sizes.kind, ops.collective, ops.category), ops.category)
+    ['compute', 'communication', 'memory', 'wait'][shares.precedence] AS part,
+    if(shares.precedence = 2, coalesce(sizes.kind, ops.collective, ops.category), ops.category)
         AS category,
     ops.path, ops.phase,
     CASE
-        WHEN precedence = 2 THEN coalesce(sizes.kind, ops.collective, kernels.op_name, '')
+        WHEN shares.precedence = 2 THEN coalesce(sizes.kind, ops.collective, kernels.op_name, '')
         WHEN ops.hlo_category IS NOT NULL THEN ops.dedup_name
         ELSE coalesce(kernels.op_name, captured.op_name, '')
     END AS operator,
     CASE
-        WHEN precedence = 2 THEN ''
+        WHEN shares.precedence = 2 THEN ''
         WHEN ops.hlo_category IS NOT NULL THEN concat_ws(' ', ops.dtype, ops.shape)
         ELSE concat_ws(
             ' ', coalesce(kernels.input_dims, captured.input_dims),
@@ -122,6 +132,8 @@ SELECT
     coalesce(placed.place, '') AS place,
     ops.flop, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes,
     CASE WHEN kernels.op_id IS NOT NULL THEN 1.0 / coalesce(sharing.op_kernels, 1) END AS op_calls,
+    CASE WHEN kernels.op_id IS NOT NULL THEN 1.0 / coalesce(parted.part_kernels, 1) END
+        AS operator_calls,
     CASE
         WHEN kernels.op_id IS NOT NULL
             THEN work_id(kernels.op_name, kernels.input_dims, kernels.input_types, NULL)
@@ -137,7 +149,10 @@ LEFT JOIN placed
     ON placed.trace_id = shares.trace_id AND placed.kernel_id = shares.kernel_id
 LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares.kernel_id
 LEFT JOIN sharing
-    ON sharing.trace_id = kernels.trace_id AND sharing.op_id = kernels.op_id;
+    ON sharing.trace_id = kernels.trace_id AND sharing.op_id = kernels.op_id
+LEFT JOIN parted
+    ON parted.trace_id = kernels.trace_id AND parted.op_id = kernels.op_id
+    AND parted.precedence = shares.precedence;
 
 -- One row per trace, block of its steps and kind of work in them: the exclusive time of this work.
 -- The rows of a block sum to its dur_ns exactly, the time that a comparison explains.
@@ -177,6 +192,9 @@ LEFT JOIN sharing
 --                        count, for a collective its size, for operators that only move and change
 --                        elements by the shapes of their inputs (operator_works), an equal part for
 --                        each kernel of a call
+-- operator_calls  DOUBLE  calls of the operator, to each of which its operations of one part of a
+--                        step count in equal shares; NULL unless the calls of all are known, as
+--                        they are not in replayed graphs
 CREATE VIEW step_costs AS
 WITH named AS (
     SELECT
@@ -185,6 +203,7 @@ WITH named AS (
         if(count(flop) = count(*), sum(CAST(flop AS DOUBLE)), NULL) AS flop,
         if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes,
         if(count(op_calls) = count(*), sum(op_calls), NULL) AS op_calls,
+        if(count(operator_calls) = count(*), sum(operator_calls), NULL) AS operator_calls,
         any_value(work_id) AS work_id
     FROM _step_work_items
     GROUP BY
@@ -192,7 +211,7 @@ WITH named AS (
     UNION ALL
     SELECT
         trace_id, step_block, 'idle', cause, NULL, NULL, '', '', '', '', 0, sum(idle_ns),
-        sum(idle_ns), NULL, NULL, NULL, NULL
+        sum(idle_ns), NULL, NULL, NULL, NULL, NULL
     FROM _step_idle
     JOIN _compared_steps USING (trace_id, device, step_id)
     GROUP BY trace_id, step_block, cause
@@ -226,7 +245,8 @@ gathered AS (
         if(
             count(coalesce(named.bytes, op_calls * moves.bytes)) = count(*),
             sum(coalesce(named.bytes, op_calls * moves.bytes)), NULL
-        ) AS bytes
+        ) AS bytes,
+        if(count(operator_calls) = count(*), sum(operator_calls), NULL) AS operator_calls
     FROM named
     JOIN modules
         ON modules.path IS NOT DISTINCT FROM named.path
@@ -244,5 +264,5 @@ SELECT
     ) - 1 AS cost_id,
     part, category, module, operator, shape, kernel_name, place, CAST(calls AS BIGINT) AS calls,
     TRY_CAST(exclusive_ns AS BIGINT) AS exclusive_ns, TRY_CAST(sum_ns AS BIGINT) AS sum_ns, flop,
-    bytes
+    bytes, operator_calls
 FROM gathered;

@@ -274,6 +274,13 @@ def test_of_one_stage_other_work_is_shown_and_stated(lake):
     assert answer.warnings == ("different work: requests: 8, 4",)
 
 
+def test_different_work_is_a_doubt_of_each_side_beside_the_baseline(lake):
+    answer = lake.compare_sides("before", "same", "batch")
+    assert answer.sides.select("side, doubts").fetchall() == [
+        ("same", None), ("batch", "different work: requests: 8, 4"),
+    ]  # fmt: skip
+
+
 def test_a_side_without_operations_is_named(lake):
     answer = lake.compare("before", "nothing launched", anyway=True)
     assert answer.missing == (
@@ -314,6 +321,14 @@ def test_the_gate_s_exit_status_and_reason(run_cli, gate, tmp_path):
     done = gate(tmp_path / "lake", "no device", "no device", "--anyway", "--ops", "--format", "json")
     assert (done.returncode, json.loads(done.stdout)) == (0, [])
     assert "no operations: no device: no device operation in it takes time" in done.stderr
+
+
+def test_different_work_is_stated_once(gate, tmp_path):
+    files = [CASES[name].write(tmp_path / f"{name}.json") for name in ("before", "batch")]
+    # With the waterfall, with a table alone, and with the verdict of the gate.
+    for arguments in ((), ("--families",), ("--gate",)):
+        done = gate(tmp_path / "lake", *files, *arguments)
+        assert done.stderr.count("different work: requests: 8, 4") == 1, arguments
 
 
 # A real trace

@@ -376,7 +376,7 @@ def test_sides_are_traces_runs_and_filters(lake):
         (("before",), {}, "needs two sides or more"),
         (("before", "nowhere"), {}, "nowhere"),
         (("before", "run=z*"), {}, "no trace is so. Values of run: a, b, c"),
-        (("before", "runn=a"), {}, "runn: no trace has it. Attributes: run"),
+        (("before", "runn=a"), {}, "runn: no trace has it. Near: run"),
         ((), {"by": "hardwear"}, "Attributes: hardware"),
     ]:
         with pytest.raises(UsageError, match=message):

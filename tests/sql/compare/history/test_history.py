@@ -109,7 +109,7 @@ def test_what_cannot_be_answered_is_said_in_words(lake, metric, where, said):
 
 def test_an_attribute_that_no_trace_has_is_refused_as_a_comparison_does(lake):
     for ask in (lambda: lake.history("step_ms", by="comit"), lambda: lake.compare_sides(by="comit")):
-        with pytest.raises(UsageError, match=r"comit: no trace has it\. Attributes: commit"):
+        with pytest.raises(UsageError, match=r"comit: no trace has it\. Near: commit"):
             ask()
 
 

@@ -176,6 +176,9 @@ def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
         "rank 0: cannot tell whether others wait for it: 6 calls: the lake has no other rank of the run.",
     )
     assert answer.rows.select("calls, unpaired_calls").fetchall() == [(0, 6)]
+    # That its calls have no partner is no evidence that nobody waits.
+    calls = lake.ranks("half", "call")
+    assert (calls.rows.fetchall(), calls.is_unpaired) == ([], True)
 
 
 def test_captures_of_one_rank_at_one_time_are_the_reason_that_its_calls_have_no_partner(tmp_path):
@@ -221,5 +224,5 @@ def test_a_rank_that_is_late_among_those_of_the_lake_is_named_though_others_are_
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(*write_odd_groups(tmp_path)[:3], run="three")
     missing, slow = lake.ranks("three").verdicts
-    assert missing.startswith("ranks 3, 4, 5 and 2 more of 8 are not in the lake: ")
+    assert missing.startswith("ranks 3, 4, 5 and 2 more of 8 are not in the lake: whether the others wait for them, ")
     assert slow.startswith("rank 2: slow compute. The others wait longest for it in 3 of 3 steps")
