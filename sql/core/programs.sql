@@ -1,40 +1,7 @@
--- One row per event of a line that shows the runs of compiled programs, with the run that it is
--- part of. XLA's profiler derives a line from each stream of a GPU (`XLA Modules - from #13`): a
--- run on several streams has an event on each, which overlap and have the same name and step
--- (group_id).
---
--- stored: meanwhile
-CREATE VIEW _program_events AS
-WITH shown AS (
-    SELECT
-        events.trace_id, rank, lines.device, event_id, start_ns, end_ns, name, args,
-        if(
-            contains(thread, ' - from #'), hash(name, args ->> '$.group_id'), hash(event_id)
-        ) AS run_key
-    FROM events
-    JOIN lines USING (trace_id, pid, tid)
-    WHERE lane = 'device' AND role = 'module' AND dur_ns IS NOT NULL
-),
-begun AS (
-    SELECT
-        *,
-        start_ns >= coalesce(max(end_ns) OVER earlier, start_ns) AS begins
-    FROM shown
-    WINDOW earlier AS (
-        PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
-)
-SELECT
-    trace_id, rank, device, event_id, start_ns, end_ns, name, args, run_key,
-    count(CASE WHEN begins THEN 1 END) OVER (
-        PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
-        ROWS UNBOUNDED PRECEDING
-    ) AS nth_run
-FROM begun;
-
 -- One row per run of a compiled program on a device: the modules of XLA. What several streams of a
--- GPU show of a run is one.
+-- GPU show of a run is one: XLA's profiler derives a line from each (`XLA Modules - from #13`), and
+-- a run on several streams has an event on each, which overlap and have the same name and step
+-- (group_id).
 --
 -- key: trace_id, device, program_id
 --
@@ -55,15 +22,45 @@ FROM begun;
 -- dispatch_us       DOUBLE   from the end of that call to the start of the run; below 0 only where
 --                            the clocks of host and device differ, µs
 CREATE VIEW programs AS
-WITH runs AS (
+WITH shown AS (
+    SELECT
+        events.trace_id, rank, lines.device, event_id, start_ns, end_ns, name,
+        TRY_CAST(args ->> '$.run_id' AS BIGINT) AS execution_id,
+        if(
+            contains(thread, ' - from #'), hash(name, args ->> '$.group_id'), hash(event_id)
+        ) AS run_key
+    FROM events
+    JOIN lines USING (trace_id, pid, tid)
+    WHERE lane = 'device' AND role = 'module' AND dur_ns IS NOT NULL
+),
+begun AS (
+    SELECT
+        trace_id, rank, device, event_id, start_ns, end_ns, name, execution_id, run_key,
+        start_ns >= coalesce(max(end_ns) OVER earlier, start_ns) AS begins
+    FROM shown
+    WINDOW earlier AS (
+        PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+),
+numbered AS (
+    SELECT
+        trace_id, rank, device, event_id, start_ns, end_ns, name, execution_id, run_key,
+        count(CASE WHEN begins THEN 1 END) OVER (
+            PARTITION BY trace_id, device, run_key ORDER BY start_ns, event_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS nth_run
+    FROM begun
+),
+runs AS (
     SELECT
         trace_id, any_value(rank) AS rank, device,
         arg_min(event_id, (start_ns, event_id)) AS event_id,
         min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         regexp_replace(any_value(name), '\(\d+\)$', '') AS program,
         nullif(regexp_extract(any_value(name), '\((\d+)\)$', 1), '') AS fingerprint,
-        TRY_CAST(min(args ->> '$.run_id') AS BIGINT) AS execution_id
-    FROM _program_events
+        min(execution_id) AS execution_id
+    FROM numbered
     GROUP BY trace_id, device, run_key, nth_run
 ),
 calls AS (

@@ -377,7 +377,7 @@ def test_sides_are_traces_runs_and_filters(lake):
         (("before", "nowhere"), {}, "nowhere"),
         (("before", "run=z*"), {}, "no trace is so. Values of run: a, b, c"),
         (("before", "runn=a"), {}, "runn: no trace has it. Near: run"),
-        ((), {"by": "hardwear"}, "Attributes: hardware"),
+        ((), {"by": "hardwear"}, "Near: hardware"),
     ]:
         with pytest.raises(UsageError, match=message):
             sides.resolve(lake.store, words, **options)
