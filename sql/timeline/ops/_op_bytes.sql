@@ -56,7 +56,7 @@ CREATE VIEW _op_bytes AS
 WITH ruled AS (
     SELECT
         i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
-        i.stated_type, i.repeats, i.repeats_differ,
+        i.stated_type, i.stated_dim, i.repeats, i.repeats_differ,
         _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
         _slots(coalesce(r.typed_by, r.reads)) AS type_slots
     FROM _op_inputs AS i
@@ -189,8 +189,13 @@ taken AS (
         t.item_bytes * i.items
         * CASE r.reads
             WHEN 'rows' THEN t.items / nullif(t.dims[1], 0)
-            -- The dimension is an argument and not known here: the minimum is taken.
-            WHEN 'chosen' THEN t.items / nullif(list_max(t.dims), 0)
+            -- If the dimension is not known, the minimum is taken.
+            WHEN 'chosen' THEN t.items / nullif(
+                coalesce(
+                    t.dims[CASE WHEN r.stated_dim < 0 THEN r.stated_dim ELSE r.stated_dim + 1 END],
+                    list_max(t.dims)
+                ), 0
+            )
             WHEN 'elements' THEN 1
         END AS bytes,
         -- A tensor of several dimensions may be a column repeated across the width of a row.

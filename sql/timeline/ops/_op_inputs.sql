@@ -55,6 +55,8 @@ list_filter(
 -- arguments        VARCHAR    values of the inputs, JSON, if the rule looks at them
 -- stated_type      VARCHAR    value of the argument that may give the result another type; several
 --                             if such calls differ in it alone
+-- stated_dim       INTEGER    value of the argument with the dimension of a selection, from 0 or,
+--                             negative, from the end; NULL if such calls differ in it alone
 -- repeats          BOOLEAN[][]  per input, which dimensions have stride 0: the same elements are
 --                             read again; NULL if none has one or such calls differ in it alone
 -- repeats_differ   BOOLEAN    such calls differ in it alone
@@ -78,7 +80,7 @@ ruled AS (
 ),
 needs AS (
     SELECT
-        op, priority, family, dtype_slot,
+        op, priority, family, dtype_slot, dim_slot,
         coalesce(causal_slot, window_slot, stride_slot, transposed_slot) IS NOT NULL
             AS needs_arguments
     FROM ruled
@@ -92,6 +94,12 @@ calls AS (
             WHEN n.dtype_slot IS NOT NULL
                 THEN _slot_text(e.args ->> '$."Concrete Inputs"', n.dtype_slot)
         END AS stated_type,
+        CASE
+            WHEN n.dim_slot IS NOT NULL
+                THEN TRY_CAST(
+                    _slot_text(e.args ->> '$."Concrete Inputs"', n.dim_slot) AS INTEGER
+                )
+        END AS stated_dim,
         CASE WHEN n.family IN ('product', 'memory') THEN e.args ->> '$."Input Strides"' END
             AS strides
     FROM events AS e
@@ -113,6 +121,7 @@ typed AS (
             WHEN count(DISTINCT coalesce(stated_type, '')) = 1 THEN any_value(stated_type)
             ELSE 'several'
         END AS stated_type,
+        CASE WHEN min(stated_dim) = max(stated_dim) THEN min(stated_dim) END AS stated_dim,
         count(DISTINCT coalesce(CAST(repeats AS VARCHAR), '')) > 1 AS repeats_differ,
         CASE WHEN NOT repeats_differ THEN any_value(repeats) END AS repeats
     FROM laid
@@ -172,7 +181,7 @@ slots AS (
 )
 SELECT
     i.trace_id, i.work_id, i.op, i.priority, i.needs_arguments, i.input_dims, i.types, i.arguments,
-    i.stated_type, i.repeats, i.repeats_differ,
+    i.stated_type, i.stated_dim, i.repeats, i.repeats_differ,
     _slot_dims(i.input_dims, i.a_slot) AS a, _slot_dims(i.input_dims, i.b_slot) AS b,
     _slot_dims(i.input_dims, i.v_slot) AS v, _slot_dims(i.input_dims, i.o_slot) AS o,
     ta.dtype AS a_type, tb.dtype AS b_type, ta.bytes AS a_bytes, tb.bytes AS b_bytes,

@@ -130,7 +130,7 @@ CALLS = [
 
 
 # The same with values of arguments, which give the result a type: as a number of PyTorch (6: FP32, 15: BF16), or as
-# half_to_float of a softmax.
+# half_to_float of a softmax; or name a dimension.
 TYPED = [
     ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "6"], 64 + 32 * 4),
     ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", ""], ["", "-1", ""], 64 + 32 * 2),
@@ -145,6 +145,10 @@ TYPED = [
     ("aten::cumsum", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], 64 + 32 * 4),
     ("aten::cumsum", [[8, 4], [], []], [N, "Scalar", "Scalar"], ["", "1", "3"], 128 + 32 * 4),  # int32 by request
     ("aten::cumsum", [[8, 4], [], []], [F, "Scalar", "Scalar"], ["", "1", "99"], None),  # a type of later versions
+    # The dimension of a selection, 8 of 32 rows of 64 or of 65 columns of 32; without it the fewest elements.
+    ("aten::index_select", [[32, 64], [], [8]], [BF16, "Scalar", L], ["", "0", ""], 2 * 8 * 64 * 2 + 64),
+    ("aten::index_select", [[32, 65], [], [8]], [BF16, "Scalar", L], ["", "-1", ""], 2 * 8 * 32 * 2 + 64),
+    ("aten::index_select", [[32, 66], [], [8]], [BF16, "Scalar", L], None, 2 * 8 * 32 * 2 + 64),
     # Two calls that differ in nothing else: kernels show shapes and types, not which of the two they are of.
     ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], None),
     ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "7"], None),
