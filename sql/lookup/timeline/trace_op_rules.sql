@@ -47,6 +47,7 @@
 --                             type
 -- dtype_slot         INTEGER  argument that may give the result another type: the type's number,
 --                             as scalar_type of type_promotions, or True for FP32
+-- dim_slot           INTEGER  argument with the dimension along which a selection is made
 -- comment            VARCHAR  why
 CREATE TABLE trace_op_rules (
     priority INTEGER PRIMARY KEY,
@@ -76,5 +77,6 @@ CREATE TABLE trace_op_rules (
     typed_by VARCHAR,
     result VARCHAR,
     dtype_slot INTEGER,
+    dim_slot INTEGER,
     comment VARCHAR
 );

@@ -29,6 +29,7 @@ QUALIFY row_number() OVER (
 -- Kernels launched by one operator are a group. Those whose category fits the operator's family do
 -- its work, and so do kernels that sum up their partial results; the others prepare it. If no
 -- category fits, all of them do the work. A kernel without an operator is a group of its own.
+-- Operations that end before they start are left out, as in ops.
 --
 -- others: _capture_links
 CREATE VIEW _kernel_groups AS
@@ -61,6 +62,7 @@ WITH known AS (
         = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
     LEFT JOIN _kernel_leaves AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
     LEFT JOIN _kernel_words AS words ON words.trace_id = k.trace_id AND words.name = k.name
+    WHERE k.end_ns >= k.start_ns
 ),
 fitting AS (
     SELECT

@@ -2,7 +2,7 @@
 -- outside of them. Operations that enclose others (enclosing_kernels) are left out.
 --
 -- Kernels that together do the work of one operator call are one call. Rates are those of the calls
--- whose FLOP, or bytes, are known.
+-- whose FLOP, or bytes, are known and that take time.
 --
 -- key: trace_id, device, unit?, trace_op?, kernel_category?, map_rule?, batch?, m?, n?, k?,
 --   dtype?, flop_source?
@@ -66,8 +66,10 @@ summed AS (
         flop_source,
         count(*) FILTER (is_call OR NOT is_part) AS calls, count(*) AS kernel_count,
         sum(dur_us) AS sum_us, sum(call_flop) AS flop,
+        sum(call_flop) FILTER (call_us > 0) AS timed_flop,
         sum(call_us) FILTER (call_flop IS NOT NULL) AS flop_us,
         sum(call_bytes) FILTER (NOT is_part) AS bytes,
+        sum(call_bytes) FILTER (NOT is_part AND call_us > 0) AS timed_bytes,
         sum(call_us) FILTER (call_bytes IS NOT NULL AND NOT is_part) AS byte_us,
         sum(call_roof_us) FILTER (NOT is_part) AS roof_us,
         sum(call_us) FILTER (call_roof_us IS NOT NULL AND NOT is_part) AS roofed_us,
@@ -88,9 +90,10 @@ SELECT
     flop_source, calls, kernel_count, sum_us,
     100 * sum_us / nullif(sum(sum_us) OVER (PARTITION BY trace_id, device), 0) AS time_pct,
     sum_us / nullif(calls, 0) AS mean_us, flop, bytes, flop / nullif(bytes, 0) AS intensity, ridge,
-    flop / nullif(flop_us, 0) / 1e6 AS tflops,
-    flop / nullif(flop_us, 0) / 1e6 / peak_tflops AS mfu,
-    bytes / nullif(byte_us, 0) / 1e3 AS gbps, bytes / nullif(byte_us, 0) / 1e3 / peak_gbps AS mbu,
+    timed_flop / nullif(flop_us, 0) / 1e6 AS tflops,
+    timed_flop / nullif(flop_us, 0) / 1e6 / peak_tflops AS mfu,
+    timed_bytes / nullif(byte_us, 0) / 1e3 AS gbps,
+    timed_bytes / nullif(byte_us, 0) / 1e3 / peak_gbps AS mbu,
     roof_us, roofed_us - roof_us AS gap_us, roof_us / nullif(roofed_us, 0) AS roofline_eff,
     CASE
         WHEN roof_us IS NULL THEN NULL

@@ -81,6 +81,76 @@ ASOF JOIN _attended_idle AS attended
     ON attended.thread_id = near.thread_id AND attended.start_ns < near.end_ns
 WHERE attended.end_ns > near.start_ns;
 
+-- One row per such call: as long as no other that outlasts it has begun inside it.
+--
+-- Calls need not nest: a range that begins inside a Python frame (__enter__) ends inside another
+-- one. Of all that run the latest to have started is the innermost. So a call that another one
+-- crosses, beginning inside it and ending after it, is not the innermost from there on and is cut:
+-- what is left nests.
+--
+-- Few calls cross others: if the calls that are open after the end of one are those that were open
+-- before its start, it crosses none; sums of hashes tell. A call is crossed by calls that run when
+-- it ends. To find them without comparing all, time is divided into parts of 2^level ns, and each
+-- call is looked up in the two or three parts of its own length in which it runs.
+CREATE VIEW _nested_in_idle AS
+WITH calls AS MATERIALIZED (
+    -- The hash of 0 is 0.
+    SELECT thread_id, event_id, start_ns, end_ns, hash(event_id, start_ns) AS call_hash
+    FROM _calls_in_idle
+),
+edges AS (
+    SELECT
+        thread_id, event_id, start_ns AS at_ns, 1 AS step, -end_ns AS other_ns, call_hash
+    FROM calls
+    UNION ALL
+    SELECT thread_id, event_id, end_ns, -1, -start_ns, call_hash FROM calls
+),
+open_calls AS (
+    SELECT
+        thread_id, event_id, step, call_hash,
+        sum(step * CAST(call_hash AS HUGEINT)) OVER (
+            PARTITION BY thread_id ORDER BY at_ns, step, other_ns, step * event_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS hashes
+    FROM edges
+),
+crossing AS (
+    SELECT
+        thread_id, event_id, start_ns, end_ns,
+        CAST(floor(log2(end_ns - start_ns)) AS INTEGER) AS level
+    FROM calls
+    SEMI JOIN (
+        SELECT thread_id, event_id
+        FROM open_calls
+        GROUP BY thread_id, event_id
+        HAVING sum(step * hashes) <> any_value(call_hash)
+    ) AS found USING (thread_id, event_id)
+),
+parts AS (
+    SELECT
+        thread_id, start_ns, end_ns, level,
+        unnest(range(start_ns >> level, (end_ns >> level) + 1)) AS part
+    FROM crossing
+),
+ends AS (
+    SELECT thread_id, event_id, start_ns, end_ns, levels.level, end_ns >> levels.level AS part
+    FROM crossing
+    JOIN (SELECT DISTINCT thread_id, level FROM crossing) AS levels USING (thread_id)
+),
+cuts AS (
+    SELECT ends.thread_id, ends.event_id, min(other.start_ns) AS cut_ns
+    FROM ends
+    JOIN parts AS other
+        ON other.thread_id = ends.thread_id AND other.level = ends.level AND other.part = ends.part
+        AND other.start_ns > ends.start_ns AND other.start_ns < ends.end_ns
+        AND other.end_ns > ends.end_ns
+    GROUP BY ends.thread_id, ends.event_id
+)
+SELECT
+    calls.thread_id, calls.event_id, calls.start_ns, coalesce(cuts.cut_ns, calls.end_ns) AS end_ns
+FROM calls
+LEFT JOIN cuts USING (thread_id, event_id);
+
 -- One row per relevant moment of a thread: a call begins, or idle time passes until the next moment
 -- at which a call or an idle interval begins or ends.
 CREATE VIEW _idle_sweep AS
@@ -90,7 +160,7 @@ WITH edges AS (
         thread_id, if(begins, start_ns, end_ns) AS at_ns, if(begins, 1, 0) AS turn,
         if(begins, -end_ns, 0) AS until_ns, if(begins, event_id, NULL) AS started_id,
         NULL AS idle_ns, if(begins, 1, -1) AS step
-    FROM _calls_in_idle
+    FROM _nested_in_idle
     CROSS JOIN (VALUES (TRUE), (FALSE)) AS sides (begins)
     UNION ALL
     SELECT
@@ -137,10 +207,11 @@ FROM _idle_sweep;
 -- One row per idle interval and host activity in it: time in which an operator, call or Python
 -- frame was the innermost of the thread that launches the device's next operation.
 --
--- If the trace has no launches, the host thread with the most events is taken. Only events that
--- overlap with an idle interval are swept: each opens and closes, a running sum gives the depth,
--- and the innermost at a depth is the latest to have started at it. Intervals shorter than the gaps
--- of gap_limits are left out.
+-- Of calls that overlap without nesting, it is the latest to have started. If the trace has no
+-- launches, the host thread with the most events is taken. Only events that overlap with an idle
+-- interval are swept: each opens and closes, a running sum gives the depth, and the innermost at a
+-- depth is the latest to have started at it. Intervals shorter than the gaps of gap_limits are left
+-- out.
 --
 -- stored: per trace
 --
@@ -148,7 +219,7 @@ FROM _idle_sweep;
 -- device       INTEGER  device
 -- start_ns     BIGINT   start of the interval in _idle_intervals, ns
 -- activity_id  BIGINT   event_id of the host's event, NULL if none was running
--- overlap_ns   BIGINT   time it was the innermost in the interval, ns
+-- overlap_ns   BIGINT   time it ran in the interval as the innermost, ns
 CREATE VIEW _idle_activities AS
 SELECT
     threads.trace_id, threads.device, idle_ns AS start_ns, activity_id,

@@ -45,7 +45,9 @@ _combined_type(tensors, _combined_type(zero_dims, numbers));
 -- not operands follow, the result is written to them. A Python number appears as a tensor without
 -- dimensions, of int64 or fp64: fp64 is taken for a number, since such a tensor is rare. Shapes do
 -- not show the kind of number of a Scalar: if it could decide the type, the bytes are unknown, as
--- they are if a type is unknown or shapes do not fit each other.
+-- they are if a type is unknown or shapes do not fit each other. Of an input that repeats elements
+-- along a dimension (stride 0) each is read once; if calls of equal shapes differ in that, their
+-- bytes are unknown.
 --
 -- trace_id  VARCHAR  trace
 -- work_id   UBIGINT  the call
@@ -54,7 +56,8 @@ CREATE VIEW _op_bytes AS
 WITH ruled AS (
     SELECT
         i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
-        i.stated_type, _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
+        i.stated_type, i.stated_dim, i.repeats, i.repeats_differ,
+        _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
         _slots(coalesce(r.typed_by, r.reads)) AS type_slots
     FROM _op_inputs AS i
     JOIN trace_op_rules AS r ON r.priority = i.priority AND r.family = 'memory'
@@ -62,7 +65,7 @@ WITH ruled AS (
 inputs AS (
     SELECT
         trace_id, work_id, slot, types[slot + 1] AS token,
-        _slot_dims(input_dims, slot) AS dims,
+        _slot_dims(input_dims, slot) AS dims, repeats[slot + 1] AS repeats,
         coalesce(reads, '') = 'all' OR list_contains(read_slots, slot) AS is_read,
         list_contains(write_slots, slot) AS is_written,
         list_contains(read_slots, slot) AS is_operand,
@@ -70,7 +73,8 @@ inputs AS (
         slot > list_max(read_slots) AS is_behind
     FROM (
         SELECT
-            trace_id, work_id, input_dims, types, reads, read_slots, write_slots, type_slots,
+            trace_id, work_id, input_dims, types, repeats, reads, read_slots, write_slots,
+            type_slots,
             unnest(range(len(types))) AS slot
         FROM ruled
     )
@@ -80,7 +84,7 @@ masks AS (
 ),
 tensors AS (
     SELECT
-        t.trace_id, t.work_id, t.slot, t.dims, t.is_read, t.is_written, t.is_operand,
+        t.trace_id, t.work_id, t.slot, t.dims, t.repeats, t.is_read, t.is_written, t.is_operand,
         t.is_typing, t.is_behind,
         t.token = 'scalar' AS is_scalar, d.bytes AS item_bytes,
         len(t.dims) > 0 OR d.dtype IS NOT NULL AS is_tensor,
@@ -103,7 +107,8 @@ tensors AS (
 sized AS (
     SELECT
         trace_id, work_id, slot, _dims_product(dims) AS items,
-        _dims_product(dims) * item_bytes AS bytes, dims, item_bytes
+        _stored_items(dims, repeats) * item_bytes AS bytes, dims, item_bytes,
+        repeats IS NOT NULL AS is_laid
     FROM tensors
     WHERE len(dims) > 0 AND item_bytes IS NOT NULL
 ),
@@ -111,7 +116,7 @@ gathered AS (
     SELECT
         trace_id, work_id,
         coalesce(
-            sum(_dims_product(dims) * item_bytes) FILTER (is_read AND len(dims) > 0), 0
+            sum(_stored_items(dims, repeats) * item_bytes) FILTER (is_read AND len(dims) > 0), 0
         )
         + coalesce(sum(_dims_product(dims) * item_bytes) FILTER (is_written), 0) AS named_bytes,
         bool_or((is_read OR is_written) AND len(dims) > 0 AND item_bytes IS NULL) AS is_unsized,
@@ -173,7 +178,7 @@ places AS (
     -- The tensor of indices into the rows or elements of the first one: the one after it.
     SELECT
         trace_id, work_id, arg_min(items, slot) AS items, arg_min(bytes, slot) AS bytes,
-        arg_min(dims, slot) AS dims
+        arg_min(dims, slot) AS dims, arg_min(is_laid, slot) AS is_laid
     FROM sized
     WHERE slot > 0
     GROUP BY trace_id, work_id
@@ -184,13 +189,20 @@ taken AS (
         t.item_bytes * i.items
         * CASE r.reads
             WHEN 'rows' THEN t.items / nullif(t.dims[1], 0)
-            -- The dimension is an argument and not known here: the minimum is taken.
-            WHEN 'chosen' THEN t.items / nullif(list_max(t.dims), 0)
+            -- If the dimension is not known, the minimum is taken.
+            WHEN 'chosen' THEN t.items / nullif(
+                coalesce(
+                    t.dims[CASE WHEN r.stated_dim < 0 THEN r.stated_dim ELSE r.stated_dim + 1 END],
+                    list_max(t.dims)
+                ), 0
+            )
             WHEN 'elements' THEN 1
         END AS bytes,
         -- A tensor of several dimensions may be a column repeated across the width of a row.
-        i.bytes / CASE WHEN r.reads = 'elements' AND len(i.dims) > 1 THEN i.dims[-1] ELSE 1 END
-            AS place_bytes
+        i.bytes / CASE
+            WHEN r.reads = 'elements' AND len(i.dims) > 1 AND NOT i.is_laid THEN i.dims[-1]
+            ELSE 1
+        END AS place_bytes
     FROM ruled AS r
     JOIN sized AS t ON t.trace_id = r.trace_id AND t.work_id = r.work_id AND t.slot = 0
     JOIN places AS i ON i.trace_id = r.trace_id AND i.work_id = r.work_id
@@ -202,7 +214,7 @@ SELECT
         -- No more of a table is read than its size.
         WHEN r.reads IN ('rows', 'chosen', 'elements')
             THEN least(taken.bytes, table_bytes) + taken.bytes + place_bytes
-        WHEN g.is_unsized THEN NULL
+        WHEN g.is_unsized OR r.repeats_differ THEN NULL
         WHEN r.writes = 'result' THEN g.named_bytes + results.bytes
         ELSE g.named_bytes
     END AS bytes

@@ -11,6 +11,27 @@ list_reduce(
     ))
 );
 
+-- Per input, which dimensions repeat the same elements: those with stride 0 (expand). From JSON
+-- texts with the shapes and strides of all inputs; NULL if there are no strides or none repeats.
+CREATE MACRO _repeats(input_dims, input_strides) AS
+list_filter(
+    [
+        list_transform(
+            TRY_CAST(TRY_CAST(input_dims AS JSON) AS JSON[]),
+            LAMBDA dims, slot: list_transform(
+                TRY_CAST(dims AS BIGINT[]),
+                LAMBDA size, d: size > 1 AND coalesce(
+                    TRY_CAST(
+                        TRY_CAST(TRY_CAST(input_strides AS JSON) AS JSON[])[slot] AS BIGINT[]
+                    )[d] = 0,
+                    FALSE
+                )
+            )
+        )
+    ],
+    LAMBDA repeats: list_contains(flatten(repeats), TRUE)
+)[1];
+
 -- One row per trace and distinct call of a framework operator with a matching rule: its inputs,
 -- parsed once.
 --
@@ -34,6 +55,11 @@ list_reduce(
 -- arguments        VARCHAR    values of the inputs, JSON, if the rule looks at them
 -- stated_type      VARCHAR    value of the argument that may give the result another type; several
 --                             if such calls differ in it alone
+-- stated_dim       INTEGER    value of the argument with the dimension of a selection, from 0 or,
+--                             negative, from the end; NULL if such calls differ in it alone
+-- repeats          BOOLEAN[][]  per input, which dimensions have stride 0: the same elements are
+--                             read again; NULL if none has one or such calls differ in it alone
+-- repeats_differ   BOOLEAN    such calls differ in it alone
 -- a                BIGINT[]   shape of the first operand that the rule names
 -- b                BIGINT[]   shape of the second
 -- v                BIGINT[]   shape of the third
@@ -54,7 +80,7 @@ ruled AS (
 ),
 needs AS (
     SELECT
-        op, priority, dtype_slot,
+        op, priority, family, dtype_slot, dim_slot,
         coalesce(causal_slot, window_slot, stride_slot, transposed_slot) IS NOT NULL
             AS needs_arguments
     FROM ruled
@@ -67,10 +93,21 @@ calls AS (
         CASE
             WHEN n.dtype_slot IS NOT NULL
                 THEN _slot_text(e.args ->> '$."Concrete Inputs"', n.dtype_slot)
-        END AS stated_type
+        END AS stated_type,
+        CASE
+            WHEN n.dim_slot IS NOT NULL
+                THEN TRY_CAST(
+                    _slot_text(e.args ->> '$."Concrete Inputs"', n.dim_slot) AS INTEGER
+                )
+        END AS stated_dim,
+        CASE WHEN n.family IN ('product', 'memory') THEN e.args ->> '$."Input Strides"' END
+            AS strides
     FROM events AS e
     JOIN needs AS n ON n.op = e.name
     WHERE e.lane = 'host' AND e.category = 'cpu_op'
+),
+laid AS (
+    SELECT *, _repeats(input_dims, strides) AS repeats FROM calls
 ),
 typed AS (
     SELECT
@@ -80,8 +117,14 @@ typed AS (
             TRY_CAST(TRY_CAST(input_types AS JSON) AS VARCHAR[]), LAMBDA t: _type_token(t)
         ) AS types,
         arguments,
-        CASE WHEN count(*) = 1 THEN any_value(stated_type) ELSE 'several' END AS stated_type
-    FROM calls
+        CASE
+            WHEN count(DISTINCT coalesce(stated_type, '')) = 1 THEN any_value(stated_type)
+            ELSE 'several'
+        END AS stated_type,
+        CASE WHEN min(stated_dim) = max(stated_dim) THEN min(stated_dim) END AS stated_dim,
+        count(DISTINCT coalesce(CAST(repeats AS VARCHAR), '')) > 1 AS repeats_differ,
+        CASE WHEN NOT repeats_differ THEN any_value(repeats) END AS repeats
+    FROM laid
     GROUP BY ALL
 ),
 templates AS (
@@ -138,7 +181,7 @@ slots AS (
 )
 SELECT
     i.trace_id, i.work_id, i.op, i.priority, i.needs_arguments, i.input_dims, i.types, i.arguments,
-    i.stated_type,
+    i.stated_type, i.stated_dim, i.repeats, i.repeats_differ,
     _slot_dims(i.input_dims, i.a_slot) AS a, _slot_dims(i.input_dims, i.b_slot) AS b,
     _slot_dims(i.input_dims, i.v_slot) AS v, _slot_dims(i.input_dims, i.o_slot) AS o,
     ta.dtype AS a_type, tb.dtype AS b_type, ta.bytes AS a_bytes, tb.bytes AS b_bytes,

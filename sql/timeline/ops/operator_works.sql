@@ -206,9 +206,9 @@ WHERE list_min(places) > 0;
 -- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; adding a bias does not
 -- count. The second matrix may be transposed relative to its rule, as libraries take weights in
 -- both layouts: its inner dimension is the one that fits. Bytes are those of both operands and of
--- the result, each once; groups that split the inner dimension have a result each. Experts that no
--- token chooses are not read: of E experts with top-k of T tokens, E x (1 - (1 - k / E)^T) are
--- expected to be read.
+-- the result, each once, also the elements that an operand repeats along a dimension (stride 0);
+-- groups that split the inner dimension have a result each. Experts that no token chooses are not
+-- read: of E experts with top-k of T tokens, E x (1 - (1 - k / E)^T) are expected to be read.
 CREATE VIEW _op_products AS
 WITH templates AS (
     -- Only the numbers of elements of a template's buffers are those of its product.
@@ -226,7 +226,8 @@ factors AS (
         o.trace_id, o.work_id, o.input_dims, o.a_type, o.a_bytes, o.b_bytes,
         r.rule, r.result, r.elements_per_item, r.lengths_slot,
         CASE WHEN r.rule LIKE '%template' THEN t.a ELSE o.a END AS a,
-        CASE WHEN r.rule LIKE '%template' THEN t.b ELSE o.b END AS b
+        CASE WHEN r.rule LIKE '%template' THEN t.b ELSE o.b END AS b,
+        o.repeats[r.a_slot + 1] AS a_repeats, o.repeats[r.b_slot + 1] AS b_repeats
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     LEFT JOIN templates AS t USING (trace_id, work_id)
@@ -234,7 +235,7 @@ factors AS (
 ),
 shaped AS (
     SELECT
-        trace_id, work_id, a, b, a_bytes, b_bytes,
+        trace_id, work_id, a, b, a_bytes, b_bytes, a_repeats, b_repeats,
         -- A type of FP4 whose element is a byte holds two values.
         coalesce(elements_per_item, CASE WHEN a_type = 'fp4' AND a_bytes = 1 THEN 2 ELSE 1 END)
             AS packed,
@@ -255,7 +256,8 @@ shaped AS (
 ),
 sized AS (
     SELECT
-        trace_id, work_id, a, b, a_bytes, b_bytes, packed, result, results, a[-1] AS k,
+        trace_id, work_id, a, b, a_bytes, b_bytes, a_repeats, b_repeats, packed, result, results,
+        a[-1] AS k,
         CASE a[-1] WHEN right_dims[1] THEN right_dims[2] WHEN right_dims[2] THEN right_dims[1] END
             AS n,
         CASE
@@ -290,7 +292,7 @@ SELECT
     -- Wider than any product of two shapes.
     TRY_CAST(2 * CAST(batch AS HUGEINT) * m * n * k * packed AS BIGINT) AS flop,
     CAST(NULL AS BIGINT) AS first_flop,
-    _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
+    _stored_items(a, a_repeats) * a_bytes + _stored_items(b, b_repeats) * b_bytes
     -- Operands of a byte or less give a result of two, or of the rule's type.
     + CAST(batch AS DOUBLE) * results * m * n * CASE
         WHEN result = 'int32' THEN 4

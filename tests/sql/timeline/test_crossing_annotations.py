@@ -1,7 +1,8 @@
-"""Annotations that do not nest: NVTX ranges have a stack per domain, or none. Times in microseconds."""
+"""Annotations that do not nest, with each other or with Python frames. Times in microseconds."""
 
 import json
 import random
+from collections import Counter
 
 from ...lakes import Files, in_one_lake
 from .test_regions import host, kernel, launch
@@ -67,3 +68,37 @@ def test_a_launch_is_in_no_annotation_that_is_not_running(tmp_path):
         for scope in path.split("=>")
         if not times[scope][0] <= int(name.removeprefix("at_")) <= times[scope][1] + 1
     ] == []
+
+
+def idle_until(at, calls):
+    """Return events with a device that is idle from 10 until shortly after a launch, beside calls of the host."""
+    return [*calls, launch(0, 1), kernel("k1", 2, 8, 1), launch(at, 2), kernel("k2", at + 9, 10, 2)]
+
+
+def not_issued(lake):
+    """Return by activity the time in which the next operation was not launched."""
+    query = "SELECT host_activity, idle_us FROM idle_causes WHERE cause = 'launch not issued'"
+    return dict(lake.rows(query))
+
+
+@in_one_lake
+def test_a_frame_in_which_a_range_begins_has_no_idle_time_after_its_end(tmp_path):
+    calls = [
+        host("python_function", "main", 5, 300), host("python_function", "__enter__", 20, 30),
+        host("user_annotation", "load_batch", 30, 200), host("python_function", "__exit__", 220, 30),
+    ]  # fmt: skip
+    (tmp_path / "frames.json").write_text(json.dumps({"traceEvents": idle_until(300, calls)}))
+    lake = yield tmp_path / "frames.json"
+    # Idle before the launch: 10-300. __enter__ 20-30, load_batch 30-220, __exit__ 220-250, main the rest.
+    assert not_issued(lake) == {"main": 60, "__enter__": 10, "load_batch": 190, "__exit__": 30}
+
+
+@in_one_lake
+def test_of_calls_that_cross_the_latest_to_have_started_of_those_that_run_has_the_idle_time(tmp_path):
+    chance = random.Random(11)
+    spans = [(start, start + chance.choice([3, 40, 700])) for start in chance.sample(range(5, 4000), 300)]
+    calls = [host("user_annotation", f"s{start}", start, end - start) for start, end in spans]
+    (tmp_path / "chance.json").write_text(json.dumps({"traceEvents": idle_until(5000, calls)}))
+    lake = yield tmp_path / "chance.json"
+    latest = (max((start for start, end in spans if start <= at < end), default=None) for at in range(10, 5000))
+    assert not_issued(lake) == Counter(f"s{start}" if start else None for start in latest)

@@ -6,6 +6,7 @@ a tensor, a tensor without dimensions and a Python number; of all three, to torc
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,7 @@ CALLS = [
 
 
 # The same with values of arguments, which give the result a type: as a number of PyTorch (6: FP32, 15: BF16), or as
-# half_to_float of a softmax.
+# half_to_float of a softmax; or name a dimension.
 TYPED = [
     ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "6"], 64 + 32 * 4),
     ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", ""], ["", "-1", ""], 64 + 32 * 2),
@@ -144,20 +145,39 @@ TYPED = [
     ("aten::cumsum", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], 64 + 32 * 4),
     ("aten::cumsum", [[8, 4], [], []], [N, "Scalar", "Scalar"], ["", "1", "3"], 128 + 32 * 4),  # int32 by request
     ("aten::cumsum", [[8, 4], [], []], [F, "Scalar", "Scalar"], ["", "1", "99"], None),  # a type of later versions
+    # The dimension of a selection, 8 of 32 rows of 64 or of 65 columns of 32; without it the fewest elements.
+    ("aten::index_select", [[32, 64], [], [8]], [BF16, "Scalar", L], ["", "0", ""], 2 * 8 * 64 * 2 + 64),
+    ("aten::index_select", [[32, 65], [], [8]], [BF16, "Scalar", L], ["", "-1", ""], 2 * 8 * 32 * 2 + 64),
+    ("aten::index_select", [[32, 66], [], [8]], [BF16, "Scalar", L], None, 2 * 8 * 32 * 2 + 64),
     # Two calls that differ in nothing else: kernels show shapes and types, not which of the two they are of.
     ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], None),
     ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "7"], None),
 ]  # fmt: skip
 
 
-def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lake: Lake, tmp_path: Path) -> None:
+# The same with strides: along a dimension with stride 0 an input repeats what it has.
+LAID = [
+    ("aten::copy_", [[8, 4], [8, 4], []], [BF16, BF16, "Scalar"], [[4, 1], [0, 1], []], 64 + 4 * 2),
+    ("aten::mul", [[8, 4], [8, 4]], [F, F], [[0, 0], [4, 1]], 4 + 128 + 128),
+    ("aten::mul", [[1, 4], [1, 4]], [F, F], [[0, 1], [4, 1]], 16 + 16 + 16),  # a single row repeats nothing
+    ("aten::mul_", [[4, 4], [4, 4]], [F, F], [[4, 1], [1, 0]], 64 + 16 + 64),
+    ("aten::gather", [[9, 4], [], [8, 4], []], [F, "", L, ""], [[4, 1], [], [1, 0], []], 2 * 128 + 8 * 8),
+    ("aten::bmm", [[8, 2, 4], [8, 4, 3]], [BF16, BF16], [[8, 4, 1], [0, 3, 1]], 128 + 12 * 2 + 48 * 2),
+    # Two calls that differ in nothing else: kernels show shapes, not which of the two they are of.
+    ("aten::add", [[8, 4], [8, 4], []], [F, F, "Scalar"], [[4, 1], [0, 1], []], None),
+    ("aten::add", [[8, 4], [8, 4], []], [F, F, "Scalar"], [[4, 1], [4, 1], []], None),
+]  # fmt: skip
+
+
+def check_bytes(lake: Lake, path: Path, calls: list[tuple[Any, ...]]) -> None:
+    """Compare with the last value of each call; the others: operator, shapes, types, values and strides of inputs."""
     trace = Trace()
-    calls = [(op, dims, types, None, moved) for op, dims, types, moved in CALLS] + TYPED
-    for nth, (op, dims, types, values, _) in enumerate(calls):
+    for nth, (op, dims, types, values, strides, _) in enumerate(calls):
         # Shapes of their own keep equal calls apart.
-        trace.op(op, 100 * nth, 50, dims, types, values, kept_apart=nth)
+        laid = {"Input Strides": strides} if strides else {}
+        trace.op(op, 100 * nth, 50, dims, types, values, kept_apart=nth, **laid)
         trace.kernel(f"kernel_{nth}", launched=100 * nth + 10, start=100 * nth + 20, dur=10)
-    [ingested] = lake.ingest(trace.write(tmp_path / "trace.json"))
+    [ingested] = lake.ingest(trace.write(path))
     found = lake.sql(
         f"""
         SELECT e.start_ns // 100000 AS nth, any_value(w.bytes) AS bytes
@@ -172,6 +192,17 @@ def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lak
     expected = {nth: moved for nth, (*_, moved) in enumerate(calls)}
     assert {nth: (calls[nth], moved) for nth, moved in found if moved != expected[nth]} == {}
     assert len(found) == len(calls)
+
+
+def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lake: Lake, tmp_path: Path) -> None:
+    calls = [(op, dims, types, None, None, moved) for op, dims, types, moved in CALLS]
+    typed = [(op, dims, types, values, None, moved) for op, dims, types, values, moved in TYPED]
+    check_bytes(lake, tmp_path / "trace.json", calls + typed)
+
+
+def test_elements_that_an_input_repeats_are_read_once(lake: Lake, tmp_path: Path) -> None:
+    laid = [(op, dims, types, None, strides, moved) for op, dims, types, strides, moved in LAID]
+    check_bytes(lake, tmp_path / "laid.json", laid)
 
 
 def test_a_transposed_convolution_writes_the_places_that_its_stride_makes(lake: Lake, tmp_path: Path) -> None:
