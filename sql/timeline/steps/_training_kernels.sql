@@ -1,10 +1,12 @@
 -- One row per device operation of a trace that shows training, except those that enclose others:
--- its phase. What runs in an annotation of the optimizer belongs to the optimizer; else the
--- direction of its layer decides; else whether it was launched by a backward function, or by a
--- module or a differentiated operator; else its name. A transposed convolution runs in its forward
--- pass the kernel that another runs in its backward pass: there the operator's name decides. If a
--- trace has a backward pass and no annotation shows its optimizer, what is left of this category
--- belongs to the optimizer: steps over lists of tensors, and the clipping of their gradients.
+-- its phase. What runs in an annotation of the optimizer belongs to the optimizer, unless a
+-- backward function, a module or a differentiated operator launched it: the optimizer does not
+-- differentiate, but may run both passes (a closure, as Lightning gives it). Else the direction of
+-- its layer decides; else whether it was launched by one of these; else its name. A transposed
+-- convolution runs in its forward pass the kernel that another runs in its backward pass: there the
+-- operator's name decides. If a trace has a backward pass and no annotation shows its optimizer,
+-- what is left of this category belongs to the optimizer: steps over lists of tensors, and the
+-- clipping of their gradients.
 --
 -- stored: meanwhile
 --
@@ -70,7 +72,7 @@ given AS (
         o.kernel_id IS NOT NULL AS is_marked,
         coalesce(u.direction, k.category) = 'optimizer' AS may_optimize,
         CASE
-            WHEN o.kernel_id IS NOT NULL THEN 'optimizer'
+            WHEN o.kernel_id IS NOT NULL AND s.phase IS NULL THEN 'optimizer'
             WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
                 THEN 'backward'
             ELSE coalesce(

@@ -30,7 +30,8 @@ class Step:
     """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them.
 
     Where `recomputes`, the first function of a layer runs the layer's operators again, which take numbers of their own
-    thread. `adds` are the names and streams of what is launched where a gradient is added to its parameter's.
+    thread. `adds` are the names and streams of what is launched where a gradient is added to its parameter's. Where
+    `closure`, the optimizer runs both passes.
     """
 
     def __init__(
@@ -43,11 +44,12 @@ class Step:
         optimizer="foreach_kernel",
         recomputes=False,
         adds=(),
+        closure=False,
     ):
         self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
         self.modules, self.marked, self.steps, self.noted = modules, marked, steps, noted
         self.batches, self.optimizer = batches, optimizer
-        self.recomputes, self.adds, self.recomputed = recomputes, adds, 0
+        self.recomputes, self.adds, self.recomputed, self.closure = recomputes, adds, 0, closure
 
     def event(self, cat, name, start, tid, **args):
         self.events.append(
@@ -116,7 +118,7 @@ class Step:
         self.now += 1
         self.launch(self.optimizer, 1)
         if self.noted:
-            self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
+            self.event("user_annotation", "Optimizer.step#AdamW.step", whole if self.closure else start, 1)
         if self.marked:
             self.event("user_annotation", "ProfilerStep#3", whole, 1)
 
@@ -147,6 +149,7 @@ def lake(tmp_path_factory):
             Step().write(folder / "shown.json"),
             Step(modules=False).write(folder / "hidden.json"),
             Step(marked=False, steps=4, noted=False, optimizer="my_step").write(folder / "unmarked.json"),
+            Step(closure=True).write(folder / "closure.json"),
             Step(noted=False).write(folder / "foreach.json"),
             Step(noted=False, optimizer="triton_for_fused_0").write(folder / "compiled.json"),
             Step(noted=False, optimizer="kOptimizerStatic8bit2StateBlockwise<float, 3>").write(folder / "8bit.json"),
@@ -209,7 +212,7 @@ def test_gradients_are_added_in_the_layer_that_computed_them_and_reduced_in_none
     assert ask(lake, BACKWARD_LAYERS, "added") == [(layer, names) for layer in range(LAYERS)]
 
 
-@pytest.mark.parametrize("trace", ["shown", "hidden", "foreach", "compiled", "8bit"])
+@pytest.mark.parametrize("trace", ["shown", "hidden", "closure", "foreach", "compiled", "8bit"])
 def test_phases_of_the_step_are_told_apart(lake, trace):
     found = ask(lake, "SELECT phase, kernel_count, busy_us FROM training_phases WHERE trace_id = $1 ORDER BY 1", trace)
     # 2 kernels forward and 3 backward in each layer, one of the loss in each direction, one of the optimizer.
