@@ -46,6 +46,38 @@ def test_markers_of_rocpd_are_steps_and_the_agents_name_the_hardware(rocpd):
     assert [text for text in SECRETS if text.split()[0] in written] == []
 
 
+#: Of a copy between the GPUs 0 and 1, agents 2 and 3: its source, its target, its device, and what the database of
+#: `write_rocpd`, in which kernels of stream 5 run on both and the copy is on stream 5, is changed to.
+OTHER_STREAM = {
+    3: "UPDATE rocpd_kernel_dispatch_u SET stream_id = 6 WHERE agent_id = 2",
+    4: "UPDATE rocpd_track_u SET stream_id = 6 WHERE id = 2; UPDATE rocpd_memory_copy_u SET track_id = 3",
+}
+PEERS = {
+    "to an idle GPU": (2, 3, 0, "DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4"),
+    "from an idle GPU": (3, 2, 0, "DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4"),
+    "on the target's stream": (2, 3, 1, OTHER_STREAM),
+    "on a stream without kernels, to an idle GPU": (2, 3, 0, {
+        schema: f"{text}; DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4" for schema, text in OTHER_STREAM.items()}),
+    "on a stream of both": (3, 2, 1, ""),
+}  # fmt: skip
+
+
+def test_a_copy_between_gpus_is_on_that_whose_kernels_share_its_stream_or_process_else_on_its_source(tmp_path):
+    expected, paths = [], []
+    for schema in (3, 4):
+        for name, (source, target, device, change) in PEERS.items():
+            paths.append(write_rocpd(tmp_path / f"{name} {schema}.db", schema))
+            connection = sqlite3.connect(paths[-1])
+            connection.execute("UPDATE rocpd_memory_copy_u SET src_agent_id = ?, dst_agent_id = ?", (source, target))
+            connection.executescript(change[schema] if isinstance(change, dict) else change)
+            connection.close()
+            expected.append((f"{name} {schema}", device))
+    lake = Lake(tmp_path / "lake")
+    ingest_into(lake, *paths)
+    assert sorted(expected) == lake.rows("""
+        SELECT trace, device FROM events JOIN traces USING (trace_id) WHERE category = 'gpu_memcpy' ORDER BY trace""")
+
+
 @pytest.fixture(scope="module")
 def msprof(tmp_path_factory: Any) -> Lake:
     """A lake with a database of Ascend's profiler."""
