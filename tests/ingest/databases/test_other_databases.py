@@ -78,6 +78,41 @@ def test_a_copy_between_gpus_is_on_that_whose_kernels_share_its_stream_or_proces
         SELECT trace, device FROM events JOIN traces USING (trace_id) WHERE category = 'gpu_memcpy' ORDER BY trace""")
 
 
+#: Calls of RCCL as name, start and end in ns, around launches at 10, 14, 17 and 18.5 µs: one that sends and receives, a
+#: group that launches twice, one of two kinds.
+RCCL = (
+    ("ncclAllToAll", 9_800, 12_500), ("ncclGroupStart", 9_810, 9_820), ("ncclSend", 9_830, 9_840),
+    ("ncclRecv", 9_850, 9_860), ("ncclGroupEnd", 9_900, 12_400),
+    ("ncclGroupStart", 13_000, 13_010), ("ncclBcast", 13_020, 13_030), ("ncclCommCount", 13_040, 13_050),
+    ("ncclBcast", 13_060, 13_070), ("ncclGroupEnd", 13_900, 18_100),
+    ("ncclGroupStart", 18_200, 18_210), ("ncclAllGather", 18_220, 18_230), ("ncclAllReduce", 18_240, 18_250),
+    ("ncclGroupEnd", 18_300, 19_100),
+)  # fmt: skip
+
+
+def test_rccl_s_calls_show_the_kind_of_a_collective_whose_kernel_shows_none(tmp_path):
+    path = write_rocpd(tmp_path / "rccl.db")
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+        UPDATE rocpd_info_kernel_symbol_u SET display_name = 'ncclDevKernel_Generic_1';
+        INSERT INTO rocpd_string_u (id, string) VALUES (20, 'RCCL_API');
+        INSERT INTO rocpd_event_u (id, category_id, stack_id) VALUES (50, 20, 99)""")
+    for name, start, end in RCCL:
+        string = connection.execute("INSERT INTO rocpd_string_u (string) VALUES (?)", [name]).lastrowid
+        connection.execute(
+            'INSERT INTO rocpd_region_u (pid, tid, "start", "end", name_id, event_id) VALUES (1, 1, ?, ?, ?, 50)',
+            (start, end, string),
+        )
+    connection.commit()
+    connection.close()
+    lake = Lake(tmp_path / "lake")
+    ingest_into(lake, path)
+    assert lake.rows("SELECT issued_ns, collectives.kind FROM collectives JOIN kernels ON kernel_id = collective_id "
+                     "AND kernels.trace_id = collectives.trace_id ORDER BY issued_ns") == [
+        (10_000, "all-to-all"), (14_000, "broadcast"), (17_000, "broadcast"), (18_500, "other-collective"),
+    ]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def msprof(tmp_path_factory: Any) -> Lake:
     """A lake with a database of Ascend's profiler."""
