@@ -104,10 +104,9 @@ class Rocpd:
             "LEFT JOIN rocpd_info_kernel_symbol AS k ON k.id = r.kernel_id AND k.guid = r.guid"
             " LEFT JOIN rocpd_info_agent AS a ON a.id = place.agent_id AND a.guid = r.guid",
         )  # fmt: skip
-        # A copy is shown on the GPU that takes part in it; if two do, on the receiving one.
         self._define(
-            _COPIES, "rocpd_memory_copy", """n.string AS name, r.size AS size, t.type_index AS target,
-            s.type_index AS source, CASE WHEN t.type = 'GPU' THEN t.type_index ELSE s.type_index END AS device""",
+            _COPIES, "rocpd_memory_copy", f"""n.string AS name, r.size AS size, t.type_index AS target,
+            s.type_index AS source, {self._device_of_copy()} AS device""",
             "LEFT JOIN rocpd_string AS n ON n.id = r.name_id AND n.guid = r.guid"
             " LEFT JOIN rocpd_info_agent AS t ON t.id = r.dst_agent_id AND t.guid = r.guid"
             " LEFT JOIN rocpd_info_agent AS s ON s.id = r.src_agent_id AND s.guid = r.guid",
@@ -160,6 +159,27 @@ class Rocpd:
             about["not_read"] = not_read
         return Reading(keys, metadata={"files": [about]}, facts={"format": "rocpd"})
 
+    def _device_of_copy(self) -> str:
+        """Return the SQL of the device of a copy: the GPU that takes part in it.
+
+        If two do, that on which kernels of the copy's stream ran, else of its process, else the source: a process that
+        writes to another's GPU issues the copy on a stream of its own. Kernels are read only if there is such a copy.
+        """
+        kernels = "rocpd_kernel_dispatch AS k"
+        if "track_id" in self.tables.columns.get("rocpd_kernel_dispatch", ()):
+            kernels = "rocpd_kernel_dispatch AS d JOIN rocpd_track AS k ON k.id = d.track_id AND k.guid = d.guid"
+        ran = " ".join(
+            f"WHEN (r.guid, place.{shared}, {end}.id) IN (SELECT k.guid, k.{shared}, k.agent_id FROM {kernels})"
+            f" THEN {end}.type_index"
+            for shared in ("stream_id", "pid")
+            for end in "st"
+        )
+        return f"""CASE
+            WHEN t.type = 'GPU' AND s.type = 'GPU' AND s.id != t.id THEN CASE {ran} ELSE s.type_index END
+            WHEN t.type = 'GPU' THEN t.type_index
+            ELSE s.type_index
+        END"""
+
     def _define(self, part: Part, table: str, columns: str, joins: str, where: str = "1") -> None:
         """Define the rows of a part: a table joined with where and when its rows ran and the ids they share."""
         there = self.tables.columns.get(table, ())
@@ -176,6 +196,7 @@ class Rocpd:
             )
         categories = "rocpd_info_category" if "rocpd_info_category" in self.tables.columns else "rocpd_string"
         name = "name" if categories == "rocpd_info_category" else "string"
+        columns, joins = (text.replace("place.", f"{place}.") for text in (columns, joins))
         on_device = f", {place}.stream_id AS stream, {place}.queue_id AS queue" if part in (_KERNELS, _COPIES) else ""
         self.tables.define(
             part.table,
@@ -187,6 +208,6 @@ class Rocpd:
                 ON c.id = e.category_id AND c.guid = r.guid
             LEFT JOIN rocpd_info_process AS p ON p.id = {place}.pid AND p.guid = r.guid
             LEFT JOIN rocpd_info_thread AS h ON h.id = {place}.tid AND h.guid = r.guid
-            {joins.replace("place.", place + ".")}
+            {joins}
             WHERE {where}""",
         )

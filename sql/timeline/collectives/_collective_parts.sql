@@ -14,7 +14,8 @@ WHERE class = 'communication';
 -- PyTorch writes kind, sizes and group into the arguments of the kernel (named as in Kineto's
 -- output_json.cpp) or of the operator record_param_comms; older versions leave an annotation around
 -- the launch, with kind and input, and the operator of c10d with its shapes. XLA has them in the
--- instruction, NCCL in its own ranges, HCCL in the arguments of its lines in the timeline.
+-- instruction, NCCL in its own ranges, HCCL in the arguments of its lines in the timeline. RCCL's
+-- calls show the kind.
 --
 -- stored: per trace
 --
@@ -182,7 +183,9 @@ SELECT
             regexp_replace(
                 lower(coalesce(parts.display_name, parts.name)), '\d+($|[^a-z\d])', '0\1', 'g'
             ),
-            regexp_replace(lower(parts.name), '\d+($|[^a-z\d])', '0\1', 'g')
+            regexp_replace(lower(parts.name), '\d+($|[^a-z\d])', '0\1', 'g'),
+            -- The kernels of RCCL may all be called ncclDevKernel_Generic.
+            nccl.called
         ],
         lambda word: word IS NOT NULL
     ) AS words,
