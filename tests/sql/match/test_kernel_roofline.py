@@ -200,6 +200,12 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64", "bf16"),
         ("Cijk_Alik_Bljk_HHS_BH_Bias_MT256x192x64", "fp16"),
         ("Cijk_Alik_Bljk_F8BS_BH_Bias_MT256x192x64", "fp8"),
+        # Tensile writes the types of operands, result and sums in this order; the S of _HA_S_SAV is none of them.
+        ("Cijk_Alik_Bljk_BSS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64", "bf16"),
+        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64", "bf16"),
+        ("Cijk_Alik_Bljk_HSS_BH_Bias_HA_S_SAV_UserArgs_MT96x32x32", "fp16"),
+        ("Cijk_Ailk_Bljk_I8II_BH_Bias_HA_S_SAV_UserArgs_MT128x64x32", "int8"),
+        ("Cijk_Alik_Bljk_B8F8S_BH_Bias_HA_S_SAB_SAV_UserArgs_MT128x128x128", "fp8"),
         ("Cijk_Alik_Bljk_SB_MT64x32x16", "fp32"),
         ("Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "fp32"),
         # XF32, AMD's name of TF32.
