@@ -37,6 +37,10 @@ gemm      | _ZN7ck_tile6kentryILi1ENS_12FlatmmKernelINS_19TilePartitionerImplEEE
 gemm      | _qkv_lora_b_kernel
 gemm      | _gate_up_lora_b_kernel
 gemm      | _sgemm_lora_a_kernel
+attention | _ZN5aiter44PA_A16W8_BLK256_1TG_4W_16mx1_64nx4_MTP_PS_PBE
+attention | _ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE
+attention | _ZN5aiter26pa_p16_d128_reduce_ps_bf16E
+attention | _ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E
 moe_gemm  | _fused_moe_lora_kernel
 moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 norm      | at::native::xpu::FusedNormKernel<float>

@@ -230,19 +230,32 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ),
     ],
 )
-def test_names_of_kernels_tell_types(names_dtype, name, dtype):
-    assert names_dtype(name) == dtype
+def test_names_of_kernels_tell_types(name_mark, name, dtype):
+    assert name_mark(name, "dtype") == dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("_ZN5aiter26pa_p16_d128_reduce_ps_bf16E", "combine"),
+        ("_ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E", "combine"),
+        ("void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128, 128, 256, 1>", "combine"),
+        ("_ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE", None),
+    ],
+)
+def test_names_of_kernels_tell_what_sums_up_the_parts_of_attention(name_mark, name, mark):
+    assert name_mark(name, "combine") == mark
 
 
 @pytest.fixture(scope="module")
-def names_dtype(tmp_path_factory):
+def name_mark(tmp_path_factory):
     lake = tracelake.open(tmp_path_factory.mktemp("names") / "lake")
 
-    def ask(name):
+    def ask(name, mark):
         return lake.rows(
             "SELECT arg_min(value, priority) FROM kernel_marks"
-            " WHERE mark = 'dtype' AND regexp_matches(lower($1), pattern)",
-            [name],
+            " WHERE mark = $2 AND regexp_matches(lower($1), pattern)",
+            [name, mark],
         )[0][0]
 
     yield ask
