@@ -41,6 +41,16 @@ attention | _ZN5aiter44PA_A16W8_BLK256_1TG_4W_16mx1_64nx4_MTP_PS_PBE
 attention | _ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE
 attention | _ZN5aiter26pa_p16_d128_reduce_ps_bf16E
 attention | _ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E
+communication | void uccl::internode_ll::dispatch<true, false, 7168>(void*, void*, int*, long*, int*)
+communication | void uccl::internode::notify_dispatch<false, 8>(int const*)
+communication | void uccl::intranode::combine<8, 768, 8192>(int4*)
+communication | EpDispatchCopyToStaging_bf16
+communication | EpCombineSync_bf16
+communication | EpCombineSyncBarrier_bf16
+communication | EpCombineAll_bf16
+communication | void mori::moe::EpCombineSyncBarrier<__hip_bfloat16>(mori::moe::EpDispatchCombineArgs<__hip_bfloat16>)
+communication | _ZN4mori3moe13EpCombineSyncI14__hip_bfloat16EEvNS0_21EpDispatchCombineArgsIT_EE
+communication | EpDispatchLowLatencyAsyncSendTransfer_bf16
 moe_gemm  | _fused_moe_lora_kernel
 moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 norm      | at::native::xpu::FusedNormKernel<float>
