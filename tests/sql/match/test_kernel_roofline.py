@@ -212,6 +212,19 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "tf32"),
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
+        # Four-bit operands with scales in FP8 (UE4M3), of cuBLASLt and CUTLASS.
+        ("nvjet_sm100_ootst_128x256_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
+        ("nvjet_sm100_oohsh_128x256_256x5_2x2_2cta_h_bz_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
+        ("cutlass3x_sm100_bstensorop_s256x192x64gemm_block_scaled_ue4m3xf4_ue4m3xf4_f32_f16_f16_256x192x256_0", "fp4"),
+        (
+            "GemmUniversal<SM120_16x8x64_TN_VS<cutlass::float_e2m1_t, cutlass::float_e2m1_t, float,"
+            " cutlass::float_ue4m3_t, (int)16>>",
+            "fp4",
+        ),
+        ("nvjet_sm100_qqtst_128x256_128x6_2x2_2cta_h_bz_Avec32UE8M0_Bvec32UE8M0_TNT", "fp8"),
+        ("cutlass3x_sm120_bstensorop_s16832gemm_block_scaled_ue8m0xe4m3_ue8m0xe4m3_f32_bf16_bf16_128x128x128", "fp8"),
+        # Four-bit weights, widened: their scales are in FP8 too.
+        ("w4a16_gemm<cutlass::half_t, cutlass::float_e2m1_t, cutlass::float_ue4m3_t>", "fp16"),
         # aiter: beside the type of the operands stands that of the result.
         ("_ZN5aiter42f4gemm_bf16_per1x32Fp4_BpreShuffle_128x512E", "fp4"),
         ("mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256", "fp4"),
