@@ -212,6 +212,9 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "tf32"),
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_i16832gemm_s8_128x128_64x3_tn_align16>", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_wmma_tensorop_i161616gemm_s8_64x64_128x2_tn_align4>", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_i16864gemm_s4_256x128_128x3_tn_align32>", None),
         # Four-bit operands with scales in FP8 (UE4M3), of cuBLASLt and CUTLASS.
         ("nvjet_sm100_ootst_128x256_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
         ("nvjet_sm100_oohsh_128x256_256x5_2x2_2cta_h_bz_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
@@ -228,6 +231,9 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         # aiter: beside the type of the operands stands that of the result.
         ("_ZN5aiter42f4gemm_bf16_per1x32Fp4_BpreShuffle_128x512E", "fp4"),
         ("mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256", "fp4"),
+        ("_ZN5aiter50fmoe_bf16_pertokenMXfp4_g1u1_flat_novs_silu_16x256E", "fp4"),
+        ("_ZN5aiter48fmoe_bf16_pertokenFp8_g1u1_silu_1tg_32x256E", "fp8"),
+        ("_ZN5aiter41I8gemm_bf16_perTokenI8_BpreShuffle_16x128E", "int8"),
         ("_gemm_afp4wfp4_kernel", "fp4"),
         ("flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32", "fp8"),
         # FlashMLA widens its FP8 cache, and TensorRT-LLM its 8-bit weights, before they are multiplied.
