@@ -37,6 +37,38 @@ gemm      | _ZN7ck_tile6kentryILi1ENS_12FlatmmKernelINS_19TilePartitionerImplEEE
 gemm      | _qkv_lora_b_kernel
 gemm      | _gate_up_lora_b_kernel
 gemm      | _sgemm_lora_a_kernel
+attention | _ZN5aiter44PA_A16W8_BLK256_1TG_4W_16mx1_64nx4_MTP_PS_PBE
+attention | _ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE
+attention | _ZN5aiter26pa_p16_d128_reduce_ps_bf16E
+attention | _ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E
+communication | void uccl::internode_ll::dispatch<true, false, 7168>(void*, void*, int*, long*, int*)
+communication | void uccl::internode::notify_dispatch<false, 8>(int const*)
+communication | void uccl::intranode::combine<8, 768, 8192>(int4*)
+communication | EpDispatchCopyToStaging_bf16
+communication | EpCombineSync_bf16
+communication | EpCombineSyncBarrier_bf16
+communication | EpCombineAll_bf16
+communication | void mori::moe::EpCombineSyncBarrier<__hip_bfloat16>(mori::moe::EpDispatchCombineArgs<__hip_bfloat16>)
+communication | _ZN4mori3moe13EpCombineSyncI14__hip_bfloat16EEvNS0_21EpDispatchCombineArgsIT_EE
+communication | EpDispatchLowLatencyAsyncSendTransfer_bf16
+moe_gemm  | gluon_mxfp4_moe_stage1_kernel
+moe_gemm  | gluon_mxfp4_moe_stage2_1x2_kernel
+moe_routing | gluon_mxfp4_moe_stage2_reduce_kernel
+moe_gemm  | _pipelined_moe_kernel_scaled_block_schedule
+moe_gemm  | gemm2_a4w4_port_hmax8192_imax8192_bm32_bn128_bk128_atomic_a8_g2ks2_bhoist_apf_spart4x2_v2
+moe_gemm  | gemm1_a16w4_port_a16w4_bf16_t32x128x256
+gemm      | _gemm_a8w8_blockscale_kernel_GROUP_K_128_GROUP_N_128_BLOCK_SIZE_M_16
+rope      | void aiter::kn_entry_2c_sbhd_cached_indirect_inplace<aiter::OpCachedFwd, 0>(float*)
+rope      | void kn_entry_1c_thd_cached<OpUncachedFwd, 0>(float*)
+gemm      | gluon_mm_mxfp8_gfx950
+gemm      | gluon_mm_fp8_blockscale_gfx1250
+gemm      | gluon_mm_a16w16_medium_gfx950
+attention | gluon_dsv4_prefill_gfx950
+attention | gluon_dsv4_decode_reduce_gfx950
+indexer   | gluon_dsv41_index_topk_gfx950
+indexer   | void vllm::cooperative::cooperative_topk_cs8<512u>(vllm::cooperative::CooperativeTopKParams<512u>)
+moe_routing | _dsv4_topk_kernel
+moe_routing | _ZN5aiter38router_topk_bf16_e512s1_k8192_top10_m1E
 moe_gemm  | _fused_moe_lora_kernel
 moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImplEEEEEvT_
 norm      | at::native::xpu::FusedNormKernel<float>

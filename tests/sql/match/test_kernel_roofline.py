@@ -200,15 +200,36 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64", "bf16"),
         ("Cijk_Alik_Bljk_HHS_BH_Bias_MT256x192x64", "fp16"),
         ("Cijk_Alik_Bljk_F8BS_BH_Bias_MT256x192x64", "fp8"),
+        # Tensile writes the types of operands, result and sums in this order; the S of _HA_S_SAV is none of them.
+        ("Cijk_Alik_Bljk_BSS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64", "bf16"),
+        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64", "bf16"),
+        ("Cijk_Alik_Bljk_HSS_BH_Bias_HA_S_SAV_UserArgs_MT96x32x32", "fp16"),
+        ("Cijk_Ailk_Bljk_I8II_BH_Bias_HA_S_SAV_UserArgs_MT128x64x32", "int8"),
+        ("Cijk_Alik_Bljk_B8F8S_BH_Bias_HA_S_SAB_SAV_UserArgs_MT128x128x128", "fp8"),
         ("Cijk_Alik_Bljk_SB_MT64x32x16", "fp32"),
         ("Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "fp32"),
         # XF32, AMD's name of TF32.
         ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32", "tf32"),
         ("ampere_fp16_s16816gemm_fp16_128x128_ldg8", "fp16"),
         ("sm90_xmma_gemm_i8i32_i8i32_i32_tn_n_int8", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_i16832gemm_s8_128x128_64x3_tn_align16>", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_wmma_tensorop_i161616gemm_s8_64x64_128x2_tn_align4>", "int8"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_i16864gemm_s4_256x128_128x3_tn_align32>", None),
+        # Four-bit operands with scales in FP8 (UE4M3), of cuBLASLt and CUTLASS.
+        ("nvjet_sm100_ootst_128x256_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
+        ("nvjet_sm100_oohsh_128x256_256x5_2x2_2cta_h_bz_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
+        ("cutlass3x_sm100_bstensorop_s256x192x64gemm_block_scaled_ue4m3xf4_ue4m3xf4_f32_f16_f16_256x192x256_0", "fp4"),
+        ("SM120_16x8x64_TN_VS<cutlass::float_e2m1_t, cutlass::float_e2m1_t, float, cutlass::float_ue4m3_t>", "fp4"),
+        ("nvjet_sm100_qqtst_128x256_128x6_2x2_2cta_h_bz_Avec32UE8M0_Bvec32UE8M0_TNT", "fp8"),
+        ("cutlass3x_sm120_bstensorop_s16832gemm_block_scaled_ue8m0xe4m3_ue8m0xe4m3_f32_bf16_bf16_128x128x128", "fp8"),
+        # Four-bit weights, widened: their scales are in FP8 too.
+        ("w4a16_gemm<cutlass::half_t, cutlass::float_e2m1_t, cutlass::float_ue4m3_t>", "fp16"),
         # aiter: beside the type of the operands stands that of the result.
         ("_ZN5aiter42f4gemm_bf16_per1x32Fp4_BpreShuffle_128x512E", "fp4"),
         ("mfma_moe1_silu_mul_afp4_wfp4_bf16_t64x128x256", "fp4"),
+        ("_ZN5aiter50fmoe_bf16_pertokenMXfp4_g1u1_flat_novs_silu_16x256E", "fp4"),
+        ("_ZN5aiter48fmoe_bf16_pertokenFp8_g1u1_silu_1tg_32x256E", "fp8"),
+        ("_ZN5aiter41I8gemm_bf16_perTokenI8_BpreShuffle_16x128E", "int8"),
         ("_gemm_afp4wfp4_kernel", "fp4"),
         ("flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32", "fp8"),
         # FlashMLA widens its FP8 cache, and TensorRT-LLM its 8-bit weights, before they are multiplied.
@@ -224,19 +245,31 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ),
     ],
 )
-def test_names_of_kernels_tell_types(names_dtype, name, dtype):
-    assert names_dtype(name) == dtype
+def test_names_of_kernels_tell_types(name_mark, name, dtype):
+    assert name_mark(name, "dtype") == dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("_ZN5aiter26pa_p16_d128_reduce_ps_bf16E", "combine"),
+        ("_ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E", "combine"),
+        ("void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128, 128, 256, 1>", "combine"),
+        ("_ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE", None),
+    ],
+)
+def test_names_of_kernels_tell_what_sums_up_the_parts_of_attention(name_mark, name, mark):
+    assert name_mark(name, "combine") == mark
 
 
 @pytest.fixture(scope="module")
-def names_dtype(tmp_path_factory):
+def name_mark(tmp_path_factory):
     lake = tracelake.open(tmp_path_factory.mktemp("names") / "lake")
 
-    def ask(name):
+    def ask(name, mark):
         return lake.rows(
-            "SELECT arg_min(value, priority) FROM kernel_marks"
-            " WHERE mark = 'dtype' AND regexp_matches(lower($1), pattern)",
-            [name],
+            "SELECT arg_min(value, priority) FROM kernel_marks WHERE mark = $2 AND regexp_matches(lower($1), pattern)",
+            [name, mark],
         )[0][0]
 
     yield ask

@@ -162,6 +162,31 @@ def test_exchanges_with_experts_are_all_to_alls_that_are_exposed_where_nothing_c
     assert lake.rows("SELECT exposed_communication_us, compute_us FROM time_breakdown") == [(66, 42)]
 
 
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        # DeepEP and its port UCCL-EP have the same kernels in other namespaces.
+        ("void deep_ep::internode_ll::{dispatch,combine}<true, false, 7168>(void*)", ["all-to-all"] * 2),
+        ("void uccl::internode_ll::{dispatch,combine}<true, false, 7168>(void*)", ["all-to-all"] * 2),
+        # MoRI's exchange between nodes: copies to and from what the network reads are steps of it.
+        (
+            "Ep{DispatchCopyToStaging,CombineSync,CombineSyncBarrier,CombineInterNodeV1Kernel,CombineAll}_bf16",
+            ["all-to-all", "all-to-all", "barrier", "all-to-all", "all-to-all"],
+        ),
+    ],
+)
+@in_one_lake
+def test_all_kernels_of_an_exchange_between_nodes_communicate(tmp_path, names, kinds):
+    # Each takes 10 us, experts after them 40.
+    before, steps, after = names.replace("}", "{").split("{")
+    names = [before + step + after for step in steps.split(",")]
+    events = [kineto(name, 10 * nth, 10) for nth, name in enumerate(names)]
+    lake = yield written(tmp_path, "t", [*events, kineto("fused_moe_kernel", 10 * len(names), 40)])
+    assert lake.rows("SELECT kind FROM collectives ORDER BY start_ns") == [(kind,) for kind in kinds]
+    found = lake.rows("SELECT exposed_communication_us, compute_us FROM time_breakdown")
+    assert found == [(10 * len(names), 40)]
+
+
 @in_one_lake
 def test_an_older_trace_tells_the_group_by_the_shapes_of_the_operator_around_the_launch(tmp_path):
     def call(at, name, dims, element, number):
