@@ -1,5 +1,5 @@
--- One row per pair of traces and program that is not the main one of either: the time of its steps
--- in both. All pairs of the lake's traces: filter by id.
+-- One row per pair of traces and program that neither is compared by: the time of its steps in
+-- both. All pairs of the lake's traces: filter by id.
 --
 -- before_id   VARCHAR  first trace
 -- after_id    VARCHAR  second trace
@@ -30,4 +30,9 @@ SELECT
     ) AS doubt
 FROM pairs
 LEFT JOIN _other_programs AS b ON b.trace_id = before_id AND b.program = pairs.program
-LEFT JOIN _other_programs AS a ON a.trace_id = after_id AND a.program = pairs.program;
+LEFT JOIN _other_programs AS a ON a.trace_id = after_id AND a.program = pairs.program
+LEFT JOIN comparison_bases AS of_before ON of_before.trace_id = before_id
+LEFT JOIN comparison_bases AS of_after ON of_after.trace_id = after_id
+WHERE
+    pairs.program IS DISTINCT FROM of_before.program
+    AND pairs.program IS DISTINCT FROM of_after.program;

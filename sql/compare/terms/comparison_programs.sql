@@ -37,10 +37,14 @@ of_sides AS (
     JOIN sizes ON sizes.side = sides.side
     GROUP BY sides.side, program
 ),
+mains AS (
+    SELECT side, program FROM comparison_sides JOIN comparison_bases USING (trace_id)
+),
 pairs AS (
     SELECT DISTINCT pairs.side, baseline, program
     FROM of_sides
     JOIN _comparison_pairs AS pairs ON of_sides.side IN (pairs.side, baseline)
+    ANTI JOIN mains ON mains.side IN (pairs.side, baseline) AND mains.program = of_sides.program
 ),
 changes AS (
     SELECT

@@ -40,6 +40,8 @@ CASES = {
     "no decode": served(*MIXED[:4], seed=2),
     "other decode": served(*MIXED[:4], *[("DECODE 4", 80)] * 10),
     "two decodes": served(*MIXED[:4], *[("DECODE", 400)] * 2),
+    # Decodes take more than prefills: 1800 of 3400.
+    "decode first": served(*MIXED[:4], *[("DECODE", 180)] * 10),
     # 80 of 1680 are less than a tenth.
     "one decode": served(*MIXED[:4], ("DECODE", 80)),
 }
@@ -84,6 +86,14 @@ def test_the_gate_judges_the_steps_of_each_program(lake, after, status, decode, 
     assert all(found.endswith(end) for found, end in zip(answer.doubts, doubt, strict=True))
     # The program that is compared has its row besides, the first one.
     assert answer.gate.select("metric, part").fetchall()[0] == ("step_median", None)
+
+
+def test_a_program_that_one_of_two_is_compared_by_is_no_other_one(lake):
+    assert not lake.rows("SELECT before_id FROM _program_pairs WHERE before_id = $1 AND after_id = $2", [
+        lake.resolve("before"), lake.resolve("decode first"),
+    ])  # fmt: skip
+    lake.compare_sides("before", "decode first", anyway=True)
+    assert lake.rows("FROM comparison_programs") == []
 
 
 def test_a_program_that_takes_little_time_stops_no_gate(lake):
