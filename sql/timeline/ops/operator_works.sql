@@ -207,8 +207,8 @@ WHERE list_min(places) > 0;
 -- count. The second matrix may be transposed relative to its rule, as libraries take weights in
 -- both layouts: its inner dimension is the one that fits. Bytes are those of both operands and of
 -- the result, each once, also the elements that an operand repeats along a dimension (stride 0);
--- groups that split the inner dimension have a result each. Experts that no token chooses are not
--- read: of E experts with top-k of T tokens, E x (1 - (1 - k / E)^T) are expected to be read.
+-- groups that split the inner dimension have a result each. Of E experts with top-k of T tokens,
+-- E x (1 - (1 - k / E)^T) are expected to be read: those that some token chooses.
 CREATE VIEW _op_products AS
 WITH templates AS (
     -- Only the numbers of elements of a template's buffers are those of its product.

@@ -24,7 +24,8 @@ WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0;
 -- The nodes that a thread creates are numbered. An operator carries the number of the next node to
 -- be created, a backward function that of its own node. Operators that create no node carry the
 -- same number as the next one that does: of all operators with one number on a thread, the last
--- created the node, if a higher number follows or a backward function has it.
+-- created the node, if a higher number follows or a backward function has it. A negative number is
+-- none: torch_npu writes -1.
 --
 -- Each thread counts from its own start, so an operator that is recomputed inside a backward
 -- function (activation checkpointing) may have the number of another thread's operator. Its node is
@@ -52,7 +53,10 @@ WITH numbered AS (
     SELECT
         events.trace_id, events.event_id, pid, tid, name, start_ns, end_ns,
         functions.event_id IS NOT NULL AS is_backward,
-        json_extract_string(args, ['$."Sequence number"', '$."Fwd thread id"']) AS numbers
+        list_transform(
+            json_extract_string(args, ['$."Sequence number"', '$."Fwd thread id"']),
+            LAMBDA number: TRY_CAST(number AS BIGINT)
+        ) AS numbers
     FROM events
     SEMI JOIN (SELECT DISTINCT trace_id FROM _backward_functions) USING (trace_id)
     LEFT JOIN _backward_functions AS functions
@@ -62,11 +66,11 @@ WITH numbered AS (
 calls AS (
     SELECT
         trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward,
-        TRY_CAST(numbers[1] AS BIGINT) AS sequence,
-        CASE WHEN is_backward THEN TRY_CAST(numbers[2] AS BIGINT) END AS forward_thread
+        CASE WHEN numbers[1] >= 0 THEN numbers[1] END AS sequence,
+        CASE WHEN is_backward THEN numbers[2] END AS forward_thread
     FROM numbered
     -- Operators that a backward function calls carry the thread that created the node.
-    WHERE is_backward OR (numbers[1] IS NOT NULL AND coalesce(numbers[2], '0') = '0')
+    WHERE is_backward OR (numbers[1] >= 0 AND coalesce(numbers[2], 0) = 0)
 ),
 outermost AS (
     SELECT trace_id, pid, tid, event_id, start_ns, end_ns
