@@ -99,7 +99,7 @@ sharing AS (
     GROUP BY trace_id, op_id
     HAVING count(*) > 1
 ),
--- A call is as much work in one kernel as in several, and a copy beside them is none of it.
+-- A call is as much work in one kernel as in several; a copy beside them does not count.
 parted AS (
     SELECT shares.trace_id, op_id, precedence, count(*) AS part_kernels
     FROM _step_shares AS shares

@@ -200,7 +200,7 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64", "bf16"),
         ("Cijk_Alik_Bljk_HHS_BH_Bias_MT256x192x64", "fp16"),
         ("Cijk_Alik_Bljk_F8BS_BH_Bias_MT256x192x64", "fp8"),
-        # Tensile writes the types of operands, result and sums in this order; the S of _HA_S_SAV is none of them.
+        # Tensile writes the types of operands, result and sums in this order; the S of _HA_S_SAV is no type.
         ("Cijk_Alik_Bljk_BSS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64", "bf16"),
         ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64", "bf16"),
         ("Cijk_Alik_Bljk_HSS_BH_Bias_HA_S_SAV_UserArgs_MT96x32x32", "fp16"),
