@@ -204,6 +204,7 @@ SELECT
     traced.issued_pid,
     traced.issued_tid
 FROM _operations
+ANTI JOIN offloaded_operations USING (trace_id, kernel_id)
 JOIN traced USING (trace_id, kernel_id)
 JOIN _kernel_names
     ON _kernel_names.trace_id = _operations.trace_id
