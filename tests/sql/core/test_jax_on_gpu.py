@@ -71,6 +71,8 @@ def test_the_cores_beside_a_tpus_own_are_its(tmp_path):
     lake = yield write_case(tmp_path / "sparse.json", planes)
     rows = lake.rows("SELECT device, compute_us, exposed_communication_us FROM time_breakdown ORDER BY device")
     assert rows == [(0, 100 + 160, 10), (1, 100, 50), (2, 100, 50)]
+    # One core's operation encloses none of another's, though both lines are the first of their core.
+    assert lake.rows("SELECT * FROM enclosing_kernels") == []
 
 
 @in_one_lake
