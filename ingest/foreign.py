@@ -11,7 +11,7 @@ from dataclasses import dataclass
 #: Suffixes of such files in folders of traces.
 ENDINGS = (
     ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
-    ".tar.gz", ".tgz", ".pftrace",
+    ".tar.gz", ".tgz", ".pftrace", ".csv",
 )  # fmt: skip
 
 
@@ -33,6 +33,7 @@ class _Kind:
 
 
 _CHROME = "tracelake reads Chrome traces (JSON), exports of Nsight Systems and Ascend's tables"
+_ROCPD = "record with `rocprofv3 --output-format rocpd`, and give the database (.db) that it writes."
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 #: The first match applies.
 _KINDS = (
@@ -64,6 +65,10 @@ _KINDS = (
         "`tracelake sql`.",
     ),
     _Kind(rb"\x89HDF\r\n", (), "an HDF5 file", f"{_CHROME}."),
+    _Kind(
+        rb'"?(Kind|Domain)"?,[^\n]*Start_Timestamp"?,"?End_Timestamp', (), "a table of rocprofv3, as CSV", _ROCPD,
+    ),
+    _Kind(rb'\s*\{\s*"rocprofiler-sdk-tool"', (), "output of rocprofv3, as JSON", _ROCPD),
 )  # fmt: skip
 #: By name only, for binary content that is not otherwise recognised.
 _BY_NAME = {

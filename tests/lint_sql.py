@@ -30,7 +30,7 @@ WIDTH = 100
 #: Where rows are stored, of which traces there are any, which relation has the pairs of traces that are read together,
 #: whose place it takes.
 TAGS = re.compile(
-    r"stored: (per trace|per ascend trace|in memory|meanwhile)|rows: of ascend traces|others: [a-z_]+"
+    r"stored: (per (ascend |jax )?trace|in memory|meanwhile)|rows: of (ascend|jax) traces|others: [a-z_]+"
     r"|instead of: [a-z_]+\.[a-z_]+"
 )
 #: What keys are made of. None is NULL in a key, so that relations join with USING. The rank is an attribute of a trace.

@@ -15,8 +15,6 @@ from ..output.screen import Screen, painted
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Steps overlap if one begins after less than this share of the previous one's duration.
-_OVERLAPPING = 0.95
 #: Parts of the devices' time, by their columns of headlines, and their names for people.
 _PARTS = {
     "compute_pct": "compute", "exposed_communication_pct": "communication alone", "exposed_memory_pct": "copies alone",
@@ -139,10 +137,9 @@ def _step(row: dict[str, Any]) -> str:
     steps = f"median of {row['steps']}" if row["steps"] > 1 else "the only one"
     spread = f", 9 of 10 within {duration(row['step_p90_us'])}" if row["steps"] > 1 else ""
     tokens = f", {row['step_tokens']:g} tokens" if row["step_tokens"] else ""
-    long, apart = row["step_median_us"], row["step_period_us"]
-    every = f", one every {duration(apart)}: they overlap" if apart and apart < _OVERLAPPING * long else ""
+    every = f", one every {duration(row['step_period_us'])}: they overlap" if row["steps_overlap"] else ""
     where = "" if row["devices"] else " on the host"
-    return f"{duration(long)} a step{where}{every} ({row['step_source']}; {steps}{spread}{tokens})"
+    return f"{duration(row['step_median_us'])} a step{where}{every} ({row['step_source']}; {steps}{spread}{tokens})"
 
 
 def _lead(row: dict[str, Any]) -> str:

@@ -23,9 +23,13 @@ CREATE VIEW enclosing_kernels AS
 SELECT k.trace_id, k.kernel_id
 FROM kernels AS k
 JOIN _nesting_devices AS l ON l.trace_id = k.trace_id AND l.device = k.device
+LEFT JOIN _sparse_core_operations AS s
+    ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
 WHERE k.kind <> 'memory' AND k.dur_ns > 3
 WINDOW line AS (
-    -- Three nanoseconds allow for rounded picoseconds; shorter operations enclose nothing.
-    PARTITION BY k.trace_id, k.device, k.stream ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
+    -- Three nanoseconds allow for rounded picoseconds; shorter operations enclose nothing. The
+    -- cores of a TPU may number their lines alike.
+    PARTITION BY k.trace_id, k.device, s.core, k.stream
+    ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
 )
 QUALIFY lead(k.start_ns) OVER line < k.end_ns - 3 AND lead(k.end_ns) OVER line <= k.end_ns + 3;

@@ -1,5 +1,5 @@
 -- One row per device operation: kernels, copies and fills, each once; what does not count is in
--- kernel_duplicates.
+-- kernel_duplicates and offloaded_operations.
 --
 -- key: trace_id, kernel_id
 --

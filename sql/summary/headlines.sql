@@ -20,8 +20,10 @@
 -- step_median_us             DOUBLE   median time of such a step on the device, or on the host if
 --                                     devices is 0, µs
 -- step_p90_us                DOUBLE   90th percentile, µs
--- step_period_us             DOUBLE   median period_us of these steps, shorter than a step if steps
---                                     overlap; NULL for a single step
+-- step_period_us             DOUBLE   median period_us of these steps; NULL for a single step
+-- steps_overlap              BOOLEAN  the next step begins before a step ends: the median of
+--                                     period_us over dur_us of the same step is below 0.95; NULL
+--                                     for a single step
 -- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
 -- window_us                  DOUBLE   from the first operation to the last on any device, µs
 -- compute_pct                DOUBLE   share of the time of all devices in which something computes
@@ -49,7 +51,10 @@ WITH main_steps AS (
     QUALIFY 1 = row_number() OVER (PARTITION BY trace_id ORDER BY scope = 'steady' DESC)
 ),
 periods AS (
-    SELECT main_steps.trace_id, median(steps.period_us) AS period_us
+    -- Steps of several lengths may take turns: medians of periods and of durations do not compare.
+    SELECT
+        main_steps.trace_id, median(steps.period_us) AS period_us,
+        median(steps.period_us / nullif(steps.dur_us, 0)) < 0.95 AS steps_overlap
     FROM main_steps
     JOIN steps
         ON steps.trace_id = main_steps.trace_id
@@ -92,8 +97,8 @@ SELECT
     coalesce(times.devices, 0) AS devices,
     programs.phase, programs.passes,
     coalesce(s.steps, 0) AS steps, s.step_source, s.median_us AS step_median_us,
-    s.p90_us AS step_p90_us, periods.period_us AS step_period_us, s.tokens AS step_tokens,
-    times.window_us,
+    s.p90_us AS step_p90_us, periods.period_us AS step_period_us, periods.steps_overlap,
+    s.tokens AS step_tokens, times.window_us,
     100 * times.compute_us / times.whole_us AS compute_pct,
     100 * times.communication_us / times.whole_us AS exposed_communication_pct,
     100 * times.memory_us / times.whole_us AS exposed_memory_pct,

@@ -66,6 +66,19 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     "runs.tar.gz": (lambda _: gzip.compress(tarred()), "a tar archive", "unpack it (tar xf)"),
     "trace.json.xz": (lambda _: b"\xfd7zXZ\x00" + bytes(40), "xz", "xz -dk"),
     "part.parquet": (lambda _: b"PAR1" + bytes(40), "a Parquet file", "tracelake sql"),
+    # The first columns of its tables of kernels and of calls.
+    "1_kernel_trace.csv": (
+        lambda _: b'"Kind","Agent_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp","LDS_Block_Size"\n',
+        "a table of rocprofv3", "--output-format rocpd",
+    ),
+    "1_hip_api_trace.csv": (
+        lambda _: b'"Domain","Function","Process_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n',
+        "a table of rocprofv3", "--output-format rocpd",
+    ),
+    "1_results.json": (
+        lambda _: b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": []}}]}',
+        "output of rocprofv3", "--output-format rocpd",
+    ),
     "kernels.ncu-rep": (lambda _: b"NVR\x00" + bytes(40), "a report of Nsight Compute", "torch.profiler"),
 }  # fmt: skip
 
@@ -90,13 +103,14 @@ def test_a_file_of_another_kind_is_named_whatever_its_name_says(tmp_path, name):
 
 
 def test_folders_without_traces_fail_by_themselves_and_tell_what_is_there(tmp_path):
-    for name in ("empty", "other", "good"):
+    for name in ("empty", "other", "rocm", "good"):
         (tmp_path / name).mkdir()
+    (tmp_path / "rocm" / "1_kernel_trace.csv").write_bytes(KINDS["1_kernel_trace.csv"][0](tmp_path))
     (tmp_path / "other" / "run.zip").write_bytes(zipped("rank0.json"))
     (tmp_path / "good" / "rank0.json").write_bytes(TRACE)
     (tmp_path / "bad.json").write_bytes(b"oops")
     ended = run_cli(
-        "ingest", *(tmp_path / name for name in ("empty", "bad.json", "other", "good")), lake=tmp_path / "l"
+        "ingest", *(tmp_path / name for name in ("empty", "bad.json", "other", "rocm", "good")), lake=tmp_path / "l"
     )
     assert ended.returncode == 3
     lines = ended.stderr.splitlines()
@@ -104,7 +118,8 @@ def test_folders_without_traces_fail_by_themselves_and_tell_what_is_there(tmp_pa
     assert lines[1].startswith(f"tracelake: {tmp_path / 'bad.json'}: not a trace")
     assert lines[2].startswith(f"tracelake: {tmp_path / 'other'}: no traces in this folder")
     assert "run.zip is a zip archive" in lines[3]
-    assert lines[-1] == "tracelake: 4 files: 1 new, 0 known already, 3 failed."
+    assert "1_kernel_trace.csv is a table of rocprofv3" in lines[5]
+    assert lines[-1] == "tracelake: 5 files: 1 new, 0 known already, 4 failed."
 
 
 def test_a_lake_among_its_traces_is_no_folder_of_traces(tmp_path):

@@ -18,6 +18,7 @@ HOMES = ("traces", "events", "kernels", "time_breakdown", "passes", "layers", "s
 #: Pairs that do not join so, and why.
 APART = {
     ("kernels", "kernel_duplicates"): "has the operations that are no kernels, because they count elsewhere",
+    ("kernels", "offloaded_operations"): "has the same of SparseCores",
     ("kernels", "ascend_kernels"): "has these rows too",
     ("kernels", "window_kernels"): "has these rows too",
     ("passes", "pass_windows"): "has a row for the whole device, pass -1",

@@ -1,4 +1,4 @@
--- One row per device operation that communicates.
+-- One row per device operation that communicates, without what a SparseCore does for another one.
 --
 -- stored: meanwhile
 CREATE VIEW _collective_ops AS
@@ -6,6 +6,7 @@ SELECT
     trace_id, device, kernel_id, role, start_ns, end_ns, name, program, execution_id,
     hlo_category, shape, dtype
 FROM _device_ops
+ANTI JOIN offloaded_operations USING (trace_id, kernel_id)
 WHERE class = 'communication';
 
 -- One row per device operation that is a collective, or the start or done half of one, with what
@@ -129,16 +130,8 @@ instructions AS (
     -- The XLA instruction: its halves, its groups, its output arrays.
     SELECT
         parts.trace_id, parts.kernel_id,
-        CASE
-            WHEN regexp_matches(parts.name, '^%?(send|recv)(\.\d+)?$') THEN 'start'
-            ELSE nullif(regexp_extract(parts.name, '-(start|done)(?:\.\d+)?$', 1), '')
-        END AS half,
-        coalesce(
-            nullif(regexp_extract(given.instruction, '-done\([^%]*%([\w.-]+)', 1), ''),
-            regexp_replace(
-                replace(ltrim(parts.name, '%'), '-done', '-start'), '^(send|recv)-start', '\1'
-            )
-        ) AS start_name,
+        collective_half(parts.name) AS half,
+        collective_start(parts.name, given.instruction) AS start_name,
         nullif(regexp_extract(given.instruction, 'replica_groups=(.*?)(?:, [a-z]|$)', 1), '')
             AS groups,
         list_transform(

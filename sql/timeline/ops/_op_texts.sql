@@ -272,9 +272,7 @@ WITH described AS (
         h.category AS hlo_kernel_category, h.is_async,
         named.canonical_name, named.class AS named_class, named.collective AS named_collective,
         named.path AS named_path,
-        h.is_wrapper AND coalesce(
-            list_contains(string_split(h.wrapped_names, ';'), named.canonical_name), TRUE
-        ) AS is_wrapper
+        names_its_work(h.is_wrapper, h.wrapped_names, t.name) AS is_wrapper
     FROM _xla_texts AS t
     JOIN _op_classes AS named ON named.name = t.name
     LEFT JOIN hlo_categories AS h ON h.hlo_category = t.hlo_category

@@ -26,8 +26,10 @@ WITH xla_lines AS (
 )
 SELECT
     events.trace_id, xla_lines.rank, xla_lines.device, event_id AS kernel_id, events.pid,
-    events.tid, xla_lines.role, start_ns, end_ns, copies,
-    hash(name, copies, _xla_arguments(args)) AS text_id
+    events.tid, if(offloaded.kernel_id IS NULL, xla_lines.role, 'async') AS role, start_ns, end_ns,
+    copies, hash(name, copies, _xla_arguments(args)) AS text_id
 FROM events
 JOIN xla_lines USING (trace_id, pid, tid)
+LEFT JOIN offloaded_operations AS offloaded
+    ON offloaded.trace_id = events.trace_id AND offloaded.kernel_id = event_id
 WHERE lane = 'device' AND dur_ns >= 0;

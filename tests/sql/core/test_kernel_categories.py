@@ -168,6 +168,9 @@ gemm      | void tensorrt_llm::kernels::weight_only::kernel<tensorrt_llm::kernel
 sampling  | void tensorrt_llm::kernels::topKStage1<float, 256, 8>(float const*)
 sampling  | void tensorrt_llm::kernels::topKStage2Sampling<float, 256, 8>(int const*)
 sampling  | void topk_stage_1_opt3<float, 128, 8>(float const*)
+quant     | void transformer_engine::(anonymous namespace)::HadamardAmaxTmaKernel<__nv_bfloat16, 16, 128, 128, 64, 64, 128, 128, true, false, true>(CUtensorMap, float*, float*, float*)
+quant     | void transformer_engine::(anonymous namespace)::GroupHadamardAmaxTmaKernel<__nv_bfloat16, 16>(CUtensorMap)
+quant     | transformer_engine::(anonymous namespace)::ZeroAmaxKernel(float*, float*, float*)
 quant     | void transformer_engine::detail::cast_transpose_general_kernel<8ul, 8ul, float, __nv_bfloat16, __nv_fp8_e4m3>(__nv_bfloat16 const*)
 moe_routing | _row_id_map_pass_1_kernel
 moe_routing | _make_chunk_sort_map_kernel

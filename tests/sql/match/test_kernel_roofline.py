@@ -219,6 +219,12 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("nvjet_sm100_ootst_128x256_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
         ("nvjet_sm100_oohsh_128x256_256x5_2x2_2cta_h_bz_Avec16UE4M3_Bvec16UE4M3_TNT", "fp4"),
         ("cutlass3x_sm100_bstensorop_s256x192x64gemm_block_scaled_ue4m3xf4_ue4m3xf4_f32_f16_f16_256x192x256_0", "fp4"),
+        # CUTLASS writes <scale>x<element> for each operand, then the types of sums, C and D.
+        ("cutlass3x_sm100_bstensorop_gemm_ue4m3xe2m1_ue4m3xe2m1_f32_bf16_bf16_256x128x256_0_tnn_align32_o", "fp4"),
+        ("cutlass3x_sm120_bstensorop_s16864gemm_block_scaled_ue8m0xe2m1_ue8m0xe2m1_f32_f16_e5m2_128x128x256", "fp4"),
+        ("cutlass3x_sm100_bstensorop_gemm_ue4m3xe2m1_ue4m3xe2m1_f32_void_ue8m0xe2m1_128x128x256", "fp4"),
+        ("cutlass3x_sm100_bstensorop_gemm_ue8m0xe2m1_ue8m0xe2m3_f32_bf16_bf16_256x128x128", "fp8"),
+        ("cutlass3x_sm100_bstensorop_gemm_ue8m0xe3m2_ue8m0xe2m1_f32_void_bf16_256x128x128", "fp8"),
         ("SM120_16x8x64_TN_VS<cutlass::float_e2m1_t, cutlass::float_e2m1_t, float, cutlass::float_ue4m3_t>", "fp4"),
         ("nvjet_sm100_qqtst_128x256_128x6_2x2_2cta_h_bz_Avec32UE8M0_Bvec32UE8M0_TNT", "fp8"),
         ("cutlass3x_sm120_bstensorop_s16832gemm_block_scaled_ue8m0xe4m3_ue8m0xe4m3_f32_bf16_bf16_128x128x128", "fp8"),

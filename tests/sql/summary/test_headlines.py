@@ -74,6 +74,17 @@ def test_steps_that_overlap_are_said_to_come_more_often(lake, tmp_path, lasting,
     assert dict(headline(lake.store, lake.resolve("steps")).lines())["step"] == words
 
 
+def test_steps_of_two_lengths_in_turn_overlap_only_if_one_begins_before_the_one_before_it_ends(lake, tmp_path):
+    # Of five durations the median is 200 µs, of the four periods 160: (110 + 210) / 2.
+    trace, at = Trace(), 0
+    for step, lasting in enumerate([200, 100, 200, 100, 200]):
+        trace.mark(f"ProfilerStep#{step}", at, lasting).run(at + 5, lasting, at + 2)
+        at += lasting + 10
+    lake.ingest(trace.write(tmp_path / "turns.json"))
+    words = "200 µs a step (profiler step; median of 5, 9 of 10 within 200 µs)"
+    assert dict(headline(lake.store, lake.resolve("turns")).lines())["step"] == words
+
+
 def test_a_warning_comes_with_its_share(lake, tmp_path):
     # Of 10 000 µs a stream waits 8000 for work from before the capture.
     trace = Trace().mark("ProfilerStep#1", 0, 9000).run(0, 100, -10, stream=2).run(8100, 1900, 90)
