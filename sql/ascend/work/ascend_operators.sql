@@ -15,20 +15,13 @@ CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
 -- A dimension that is filled up to whole blocks of a size; NULL without one.
 CREATE MACRO _filled(items, size) AS CAST(ceil(items / size) * size AS BIGINT);
 
--- One row per trace and distinct matrix product of its Ascend kernels. What a rank receives from
--- the others for its experts (MoeDistributeDispatch) lies in a buffer for the most that may come:
--- the rows in use are values, so a grouped product of as many rows has a bound, and no FLOP.
+-- One row per trace and distinct matrix product of its Ascend kernels.
 CREATE VIEW _matmul_work AS
 WITH works AS (
     SELECT
         trace_id, shape_id, rule,
         inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result,
-        in_blocks[b_slot + 1] AS block,
-        -- A rank sends the second input's elements: tokens x experts of each.
-        list(outputs[1][1]) FILTER (
-            starts_with(lower(op_type), 'moedistributedispatch')
-            AND inputs[2] IS NOT NULL AND outputs[1][1] > _elements(inputs[2])
-        ) OVER (PARTITION BY trace_id) AS buffers
+        in_blocks[b_slot + 1] AS block
     FROM _shapes
     LEFT JOIN _type_rules USING (trace_id, op_type)
 ),
@@ -42,7 +35,6 @@ layouts AS (
                 THEN list_concat(b[:-3], [result[-1], b[-1]])
             ELSE b
         END AS b,
-        rule = 'grouped_matmul' AND list_contains(buffers, a[1]) AS is_buffer,
         CASE
             -- A two-dimensional result folds the first matrix's leading dimensions into its rows.
             WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
@@ -54,7 +46,7 @@ layouts AS (
 ),
 inner_dimensions AS (
     SELECT
-        trace_id, shape_id, rule, a, b, result, is_buffer,
+        trace_id, shape_id, rule, a, b, result,
         CASE
             WHEN len(a) < 2 OR len(b) < 2 OR len(result) < 1 THEN NULL
             WHEN rule = 'grouped_matmul' THEN coalesce(
@@ -91,7 +83,7 @@ inner_dimensions AS (
 ),
 products AS (
     SELECT
-        trace_id, shape_id, k, coalesce(is_buffer, FALSE) AS is_buffer,
+        trace_id, shape_id, k,
         CASE
             -- Rows count once, whatever the number of experts; columns before any gate.
             WHEN rule = 'grouped_matmul' THEN CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
@@ -109,13 +101,8 @@ products AS (
     FROM inner_dimensions
 )
 SELECT
-    trace_id, shape_id,
-    CASE WHEN k IS NOT NULL AND NOT is_buffer THEN CAST(m AS BIGINT) END AS m,
-    CASE WHEN k IS NOT NULL THEN n END AS n,
-    k,
-    CASE WHEN NOT is_buffer THEN 2.0 * m * n * k END AS flop,
-    CASE WHEN is_buffer THEN 2.0 * m * n * k END AS flop_bound,
-    is_buffer, fits
+    trace_id, shape_id, CASE WHEN k IS NOT NULL THEN CAST(m AS BIGINT) END AS m,
+    CASE WHEN k IS NOT NULL THEN n END AS n, k, 2.0 * m * n * k AS flop, fits
 FROM products;
 
 -- The sum of a list's values at some slots, given as numbers from 0 separated by semicolons; 0 if
@@ -132,10 +119,48 @@ CREATE MACRO _slots_sum(sizes, slots) AS coalesce(
 -- paged cache with the keys of the requests, not with the rest of their last blocks; weights of
 -- experts in full, if there are so many rows that each expert has some. If a value, not a shape,
 -- decides the part, nothing is assumed.
+--
+-- What a rank receives from the others for its experts (MoeDistributeDispatch) lies in a buffer for
+-- the most that may come, and MoeDistributeCombine sends it back: how many rows are in use is a
+-- value. Kernels between them that are given the rows of each expert touch only these; without
+-- them, a kernel processes the whole buffer.
 CREATE VIEW _moved_bytes AS
-WITH parts AS (
+WITH exchanges AS (
+    SELECT
+        *,
+        CASE
+            -- A rank sends the second input's elements: tokens x experts of each.
+            WHEN inputs[2] IS NULL THEN NULL
+            WHEN contains(lower(op_type), 'moedistributedispatch')
+                THEN greatest(outputs[1][1], _elements(inputs[2]))
+            WHEN contains(lower(op_type), 'moedistributecombine')
+                THEN greatest(inputs[1][1], _elements(inputs[2]))
+        END AS exchanged_rows,
+        exchanged_rows > _elements(inputs[2]) AS is_exchange
+    FROM _shapes
+),
+buffers AS (
+    SELECT
+        *,
+        list(exchanged_rows) FILTER (is_exchange) OVER (PARTITION BY trace_id) AS buffer_rows,
+        len(list_filter(
+            inputs,
+            lambda dims, nth: nth > 1 AND len(dims) = 1 AND dims[1] < inputs[1][1]
+                AND in_tokens[nth] IN ('int32', 'int64')
+        )) > 0 AS has_counts
+    FROM exchanges
+),
+parts AS (
     SELECT
         s.trace_id, s.shape_id, r.moves, s.in_bytes, s.out_bytes,
+        coalesce(
+            s.is_exchange
+            OR list_contains(s.buffer_rows, s.inputs[1][1]) AND (
+                r.rule = 'grouped_matmul'
+                OR r.rule IS NULL AND r.moves IS NULL AND s.has_counts
+            ),
+            FALSE
+        ) AS is_buffer,
         _slots_sum(s.in_sizes, r.part_slots) AS part_bytes,
         _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
         s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
@@ -152,7 +177,7 @@ WITH parts AS (
         -- A mask may be a pattern that is read only in part: it is left out.
         CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
         w.requests, w.key_length, w.key_bound
-    FROM _shapes AS s
+    FROM buffers AS s
     LEFT JOIN _type_rules AS r ON r.trace_id = s.trace_id AND r.op_type = s.op_type
     LEFT JOIN _attention_work AS w ON w.trace_id = s.trace_id AND w.shape_id = s.shape_id
 ),
@@ -180,8 +205,9 @@ measured AS (
 ),
 moved AS (
     SELECT
-        trace_id, shape_id, moves, in_bytes + out_bytes AS listed_bytes,
+        trace_id, shape_id, moves, is_buffer, in_bytes + out_bytes AS listed_bytes,
         CASE
+            WHEN is_buffer THEN NULL
             WHEN moves IS NULL THEN in_bytes + out_bytes
             WHEN moves = 'gathered'
                 THEN whole_bytes + least(part_bytes, out_bytes) + out_bytes
@@ -195,19 +221,22 @@ moved AS (
                 THEN in_bytes + out_bytes
         END AS moved_bytes,
         CASE
+            WHEN is_buffer AND moves IS NULL THEN in_bytes + out_bytes
             WHEN moves = 'keys' AND requests * key_bound * key_bytes IS NOT NULL
                 THEN whole_bytes + out_bytes + least(requests * key_bound * key_bytes, part_bytes)
-            WHEN moves = 'experts'
+            WHEN moves = 'experts' AND routed_rows IS NOT NULL
                 THEN whole_bytes + out_bytes + part_bytes * least(routed_rows / experts, 1)
         END AS bound
     FROM measured
     JOIN ascend_constants AS rows_per_expert ON rows_per_expert.constant = 'rows_per_expert'
 )
 SELECT
-    trace_id, shape_id, moved_bytes, CASE WHEN moved_bytes IS NULL THEN bound END AS moved_bound,
+    trace_id, shape_id, is_buffer, moved_bytes,
+    CASE WHEN moved_bytes IS NULL THEN bound END AS moved_bound,
     CASE
         WHEN moved_bytes IS NOT NULL THEN NULL
         WHEN listed_bytes IS NULL THEN 'unknown_dtype'
+        WHEN is_buffer THEN 'rows_unknown'
         WHEN moves = 'keys' THEN 'lengths_unknown'
         WHEN moves = 'experts' THEN 'experts_unknown'
         ELSE 'part_unknown'
@@ -265,7 +294,8 @@ FROM moved;
 --                              buffer in use
 -- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the
 --                              requests), experts_unknown (which have rows), rows_unknown (as in
---                              flop_note) or part_unknown
+--                              flop_note; also of MoeDistributeDispatch, MoeDistributeCombine and
+--                              what is given each expert's rows between them) or part_unknown
 -- pmu_flop            DOUBLE   FLOP of the cubes by their counters
 -- pmu_ratio           DOUBLE   that over flop; a little above 1 for padding
 -- flop_mismatch       BOOLEAN  counters contradict shapes, by the bounds in ascend_constants
@@ -275,14 +305,11 @@ FROM moved;
 CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
-        s.trace_id, s.shape_id, rule, s.dtype, m, n, k, causal, caveat,
-        in_bytes, out_bytes, unknown, coalesce(matmul.flop, attention.flop) AS flop,
-        coalesce(matmul.flop_bound, attention.flop_bound) AS flop_bound,
-        coalesce(matmul.fits, attention.fits) AS fits,
-        CASE WHEN is_buffer THEN NULL ELSE moved_bytes END AS moved_bytes,
-        CASE WHEN is_buffer THEN coalesce(moved_bound, moved_bytes) ELSE moved_bound END
-            AS moved_bound,
-        CASE WHEN is_buffer THEN 'rows_unknown' ELSE moved_note END AS moved_note
+        s.trace_id, s.shape_id, rule, s.dtype, CASE WHEN NOT is_buffer THEN m END AS m, n, k,
+        causal, caveat, in_bytes, out_bytes, unknown,
+        CASE WHEN NOT is_buffer THEN coalesce(matmul.flop, attention.flop) END AS flop,
+        CASE WHEN is_buffer THEN matmul.flop ELSE attention.flop_bound END AS flop_bound,
+        coalesce(matmul.fits, attention.fits) AS fits, moved_bytes, moved_bound, moved_note
     FROM _shapes AS s
     JOIN _moved_bytes AS moved ON moved.trace_id = s.trace_id AND moved.shape_id = s.shape_id
     LEFT JOIN _type_rules

@@ -82,6 +82,33 @@ def test_a_buffer_for_the_most_that_may_be_received_does_not_show_how_many_rows_
 
 
 @in_one_lake
+def test_of_a_buffer_for_the_most_that_may_be_received_the_bytes_that_are_moved_have_a_bound(tmp_path):
+    # The same buffer of 2048 rows; 16 tokens x 8 experts are 128 rows on one rank, which fill a buffer of as many.
+    counts = {"Input Data Types": "DT_BF16;DT_BF16;INT64", "Input Formats": "ND;ND;ND"}
+    rows = [
+        product("MoeDistributeDispatchV2", "16,7168;16,8", "2048,7168"),
+        product("MoeDistributeCombineAddRmsNorm", "2048,7168;16,8", "16,7168"),
+        # Rows of each of 16 experts are given, or are not: then the whole buffer is processed.
+        product("DequantSwigluQuant", "2048,4096;2048;16", "2048,2048") | counts,
+        product("SwiGlu", "2048,4096", "2048,2048"),
+        # Places of the tokens are no rows of experts, nor is what is given with fewer rows than the buffer.
+        product("ApplyRotaryPosEmb", "2048,64;2048;2048", "2048,64") | counts,
+        product("DequantSwigluQuant", "128,4096;128;16", "128,2048") | counts,
+        product("MoeDistributeDispatchV2", "16,7168;16,8", "128,7168"),
+        product("MoeDistributeCombineV2", "128,7168;16,8", "16,7168"),
+    ]
+    lake = yield write_table(tmp_path / "t.csv", *rows)
+    found = ask(lake, "SELECT moved_bytes, moved_bound, moved_note FROM ascend_operators ORDER BY kernel_id")
+    exchange, activation = 2 * (16 * 7168 + 16 * 8 + 2048 * 7168), 2 * (2048 * (4096 + 1 + 2048)) + 16 * 8
+    alone = 2 * (16 * 7168 + 16 * 8 + 128 * 7168)
+    assert found == [
+        (None, exchange, "rows_unknown"), (None, exchange, "rows_unknown"), (None, activation, "rows_unknown"),
+        (2 * 2048 * (4096 + 2048), None, None), (2 * (2 * 2048 * 64 + 2048) + 2048 * 8, None, None),
+        (2 * (128 * (4096 + 1 + 2048)) + 16 * 8, None, None), (alone, None, None), (alone, None, None),
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_blocked_storage_is_undone(tmp_path):
     # 5120 x 640 in blocks of 16 x 16: 40 columns of blocks, 320 rows of blocks.
     blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640") | {"Input Formats": "ND;FRACTAL_NZ"}
