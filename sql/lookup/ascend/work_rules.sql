@@ -15,7 +15,8 @@
 -- moves          VARCHAR  what is moved of the inputs in part_slots: gathered (as much as is
 --                         output), written (nothing is read; as much of the outputs is written as
 --                         is in payload_slots), keys (those of the requests), experts (those with
---                         rows; never known without slots), unknown (no shape gives it); NULL: every tensor once, whole
+--                         rows; unknown without slots), unknown (no shape gives it); NULL: every
+--                         tensor once, whole
 -- part_slots     VARCHAR  inputs accessed in part, separated by semicolons
 -- payload_slots  VARCHAR  inputs that are written into the table, separated by semicolons
 -- caveat         VARCHAR  what the sum of its tensors' bytes omits or overcounts
