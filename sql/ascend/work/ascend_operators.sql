@@ -94,6 +94,9 @@ products AS (
             WHEN rule = 'grouped_matmul' THEN _elements(a) / k
             WHEN rule = 'transposed_matmul'
                 THEN _elements(result) / CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            -- Products side by side whose results are summed up.
+            WHEN len(a) > 2 AND len(result) = 2 AND a[:-3] = b[:-3]
+                THEN list_product(a[:-3]) * result[1]
             ELSE _elements(result) / result[-1]
         END AS m,
         CASE WHEN a IS NOT NULL AND b IS NOT NULL AND result IS NOT NULL THEN k IS NOT NULL END

@@ -1,7 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention, with what it marks in a forward pass.
--- Attention and norms count only on the stream that runs most of the attention, also a norm that is
--- fused behind a collective. Kernels of other streams, and other collectives, whose rows mostly name
--- no stream, are ordered by time together with them.
+-- Attention and norms count only on the stream that runs most of the attention, also a norm that
+-- is fused behind a collective. Kernels of other streams, and other collectives, whose rows may
+-- name no stream, are ordered by time together with them.
 -- Devices whose anchor the user named are left out.
 --
 -- stored: per ascend trace

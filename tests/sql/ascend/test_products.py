@@ -19,6 +19,8 @@ PRODUCTS = {
     "batched": ("BatchMatMulV2", "12,1024,512;12,512,256", "12,1024,256", (12 * 1024, 256, 512)),
     "rows in two dimensions": ("MatMulV2", "4,8,512;512,64", "32,64", (32, 64, 512)),
     "quantised, with scales": ("QuantBatchMatmulV3", "8,7168;7168,4608;4608;;1", "8,4608", (8, 4608, 7168)),
+    # Products side by side, and their sum.
+    "batched, summed": ("QuantMatmulReduceSum", "8,256,1024;8,1024,7168", "256,7168", (8 * 256, 7168, 1024)),
     "batch in the middle": ("TransposeBatchMatMul", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
     "batch in the middle, merged": ("batch_matmul_transpose", "4,16,128;16,128,512", "4,8192", (64, 512, 128)),
     "batch moved to the front": ("TransposeBatchMatMul", "4,16,128;16,128,512", "16,4,512", (64, 512, 128)),
