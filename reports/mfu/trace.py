@@ -85,7 +85,10 @@ def report(found: dict[str, Any]) -> list[Part]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
         parts.append(f"- The tables of kernels lack some bytes: {listed}; see moved_note of ascend_operators.")
     if any(row["bytes_note"] == "lengths_unknown" for row in found["unsized"]):
-        parts.append(f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads.")
+        parts.append(
+            f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads"
+            " if no more than N of its tokens are new."
+        )
     return parts
 
 

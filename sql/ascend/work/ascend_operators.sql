@@ -255,7 +255,8 @@ FROM moved;
 -- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
 -- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
 -- The setting kv_len=N of a trace sets how many keys a request sees in an attention with a cache,
--- paged or a sequence of its own.
+-- paged or a sequence of its own, unless more than N of its tokens are new: of such prompts the
+-- length stays unknown.
 --
 -- stored: per ascend trace
 --
