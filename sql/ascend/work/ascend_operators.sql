@@ -27,7 +27,12 @@ WITH works AS (
 ),
 layouts AS (
     SELECT
-        trace_id, shape_id, rule, result,
+        trace_id, shape_id, rule,
+        CASE
+            WHEN rule = 'collective_matmul' AND len(result) > 2
+                THEN [CAST(list_product(result[:-2]) AS BIGINT), result[-1]]
+            ELSE result
+        END AS result,
         CASE
             -- A second matrix in blocks has its columns filled up, transposed its rows.
             WHEN b[-1] = _filled(result[-1], block[2]) THEN list_concat(b[:-2], [result[-1]])
@@ -37,7 +42,8 @@ layouts AS (
         END AS b,
         CASE
             -- A two-dimensional result folds the first matrix's leading dimensions into its rows.
-            WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
+            WHEN len(a) > 2 AND len(b) = 2
+                AND (rule = 'matmul' AND len(result) = 2 OR rule = 'collective_matmul')
                 THEN [CAST(list_product(a[:-2]) AS BIGINT), a[-1]]
             ELSE a
         END AS a
@@ -64,6 +70,18 @@ inner_dimensions AS (
                         AND result[-1] = b[2] THEN a[1]
                 END
             )
+            -- Rows of the ranks together are a multiple of those of one.
+            WHEN rule = 'collective_matmul' THEN CASE
+                WHEN len(a) = 2 AND len(b) = 2 AND len(result) = 2
+                    AND greatest(a[1], result[1]) % nullif(least(a[1], result[1]), 0) = 0
+                    THEN list_intersect(
+                        [a[2]],
+                        list_concat(
+                            CASE WHEN b[1] = result[2] THEN [b[2]] ELSE [] END,
+                            CASE WHEN b[2] = result[2] THEN [b[1]] ELSE [] END
+                        )
+                    )[1]
+            END
             WHEN _matmul_k(a, b, result) IS NOT NULL THEN _matmul_k(a, b, result)
             WHEN rule = 'transposed_matmul' AND len(a) = 3 AND len(b) = 3 THEN list_intersect(
                 [a[-1]],
@@ -94,6 +112,8 @@ products AS (
             WHEN rule = 'grouped_matmul' THEN _elements(a) / k
             WHEN rule = 'transposed_matmul'
                 THEN _elements(result) / CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            -- Each rank multiplies all rows that it gathers, or that are scattered afterwards.
+            WHEN rule = 'collective_matmul' THEN greatest(a[1], result[1])
             -- Products side by side whose results are summed up.
             WHEN len(a) > 2 AND len(result) = 2 AND a[:-3] = b[:-3]
                 THEN list_product(a[:-3]) * result[1]
@@ -258,6 +278,10 @@ FROM moved;
 -- paged or a sequence of its own, unless more than N of its tokens are new: of such prompts the
 -- length stays unknown.
 --
+-- A product fused with a collective (MatmulAllReduce, MatmulReduceScatter, AllGatherMatmul) has the
+-- FLOP of this rank's product: of all rows that it gathers, or that are scattered afterwards. Its
+-- time includes the exchange, so tflops and gbps are lower bounds for the product alone.
+--
 -- stored: per ascend trace
 --
 -- key: trace_id, kernel_id
@@ -275,7 +299,8 @@ FROM moved;
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
 -- dtype               VARCHAR  type of the first input's elements, as in the table dtypes
--- m                   BIGINT   rows of a product's result, in all its batches; NULL if unknown
+-- m                   BIGINT   rows of a product's result, in all its batches, those gathered from
+--                              other ranks or scattered to them included; NULL if unknown
 -- n                   BIGINT   columns of it, before any gate
 -- k                   BIGINT   inner dimension
 -- flop                DOUBLE   FLOP by shapes

@@ -30,6 +30,16 @@ PRODUCTS = {
     # Rows of 16 experts together: 16 products of some of the 8192 rows each.
     "grouped, gradient": ("GroupedMatmulAdd", "8192,512;8192,256;16;16,512,256", "16,512,256", (512, 256, 8192)),
     "grouped, gradient alone": ("GroupedMatmul", "8192,512;8192,256", "16,512,256", (512, 256, 8192)),
+    # With a collective: 16 rows of all, with a residual and a norm; 4096 rows of 8 ranks, which are scattered
+    # afterwards, or gathered before.
+    "all-reduced": ("MatmulAllReduce", "2,8,512;512,64", "2,8,64", (16, 64, 512)),
+    "all-reduced, quantised": ("QuantMatmulAllReduceV2", "16,512;512,64;;64", "16,64", (16, 64, 512)),
+    "all-reduced, norm": ("MatmulAllReduceAddRmsNorm", "16,512;64,512;;2,8,64;64", "2,8,64;2,8,64", (16, 64, 512)),
+    "scattered": ("MatmulReduceScatter", "4096,512;64,512", "512,64", (4096, 64, 512)),
+    "gathered": ("AllGatherMatmul", "512,4096;384,4096", "4096,384;4096,4096", (4096, 384, 4096)),
+    "gathered, parts of rows": ("AllGatherMatmul", "512,4096;384,4096", "4000,384;4000,4096", None),
+    "gathered, no k": ("AllGatherMatmulV2", "512,4096;384,4000", "4096,384;4096,4096", None),
+    "scattered without a collective": ("MatMulV2", "4096,512;64,512", "512,64", None),
     "no k": ("MatMulV2", "16,5120;5121,640", "16,640", None),
     "wrong rows": ("MatMulV2", "17,5120;5120,640", "16,640", None),
     "grouped, rows differ": ("GroupedMatmul", "8190,512;8192,256", "16,512,256", None),
