@@ -59,6 +59,12 @@ def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
             " ORDER BY rank, device, pass_id, sum_us DESC, unit",
             **asked,
         ),
+        "exchanging": objects(
+            store,
+            "SELECT DISTINCT coalesce(unit, category) AS unit FROM kernel_roofline WHERE trace_id = $trace"
+            f" AND pass_id IS NOT NULL AND {condition} AND category = 'mc2' AND flop IS NOT NULL ORDER BY unit",
+            **asked,
+        ),
         "unsized": objects(
             store,
             "SELECT unit, bytes_note, kernels FROM _unsized_kernels WHERE trace_id = $trace"
@@ -81,11 +87,20 @@ def report(found: dict[str, Any]) -> list[Part]:
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     parts += _least(found["passes"]) + _again(found["passes"])
     parts += _over(found) + _on_chip(found)
+    if found["exchanging"]:
+        units = ", ".join(row["unit"] for row in found["exchanging"])
+        parts.append(
+            f"- Kernels of {units} multiply and communicate: their time includes the exchange with other ranks, so that"
+            " their MFU is a lower bound for the products."
+        )
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
         parts.append(f"- The tables of kernels lack some bytes: {listed}; see moved_note of ascend_operators.")
     if any(row["bytes_note"] == "lengths_unknown" for row in found["unsized"]):
-        parts.append(f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads.")
+        parts.append(
+            f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads"
+            " if no more than N of its tokens are new."
+        )
     return parts
 
 

@@ -144,6 +144,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
             one | unit | {"mbu_pct": 150.0, "flag_over_100": True},
             one | unit | {"unit": "norm", "mbu_pct": 61.0, "flag_over_100": True},
         ],
+        "exchanging": [{"unit": "mc2"}],
         "unsized": [{"unit": "attention", "bytes_note": "lengths_unknown", "kernels": 4}],
         "model_doubts": ["layers 24, not 36."],
     }  # fmt: skip
@@ -157,6 +158,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
     assert "layers 24, not 36. Shares rest on the model" in text
     assert "attention (lengths_unknown)" in text
     assert "tracelake set t kv_len=N" in text
+    assert "Kernels of mc2 multiply and communicate: their time includes the exchange" in text
 
 
 def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_known():
@@ -172,7 +174,8 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
             for share in shares
             for basis in ("wall", "busy", "sum")
         ]
-        said = report({"trace": trace, "passes": passes, "operators": [], "unsized": [], "model_doubts": []})
+        nothing = {"operators": [], "exchanging": [], "unsized": [], "model_doubts": []}
+        said = report({"trace": trace, "passes": passes, **nothing})
         return [part for part in said if isinstance(part, str) and "lower bound" in part]
 
     assert caveats(100.0, 90.0, None) == []

@@ -103,13 +103,15 @@ served_lengths AS (
     SELECT
         trace_id, shape_id, factor, q, k, mask, rope, result, requests,
         coalesce(q[place], q[1] / requests) AS queries,
+        -- A request sees at least its new tokens: a smaller number is of other requests.
+        CASE WHEN kv_len < queries THEN NULL ELSE kv_len END AS cached_keys,
         CASE WHEN is_paged THEN room WHEN q[1] = k[1] THEN k[place] END AS key_bound,
         CASE
-            WHEN is_paged THEN kv_len
+            WHEN is_paged THEN cached_keys
             -- Lengths say how much of a sequence is in use; one sequence needs no padding.
             WHEN q[1] = k[1] AND place IS NOT NULL THEN CASE
                 WHEN lengths IS NULL OR q[1] = 1 AND q[place] = k[place] THEN k[place]
-                WHEN q[place] <> k[place] THEN kv_len
+                WHEN q[place] <> k[place] THEN cached_keys
             END
             -- One request alone; with a single token it may as well be a batch of one.
             WHEN len(q) = 3 AND q[3] = k[3] AND requests = 1 AND q[1] > 1 THEN k[1]

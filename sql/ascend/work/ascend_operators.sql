@@ -15,26 +15,24 @@ CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
 -- A dimension that is filled up to whole blocks of a size; NULL without one.
 CREATE MACRO _filled(items, size) AS CAST(ceil(items / size) * size AS BIGINT);
 
--- One row per trace and distinct matrix product of its Ascend kernels. What a rank receives from
--- the others for its experts (MoeDistributeDispatch) lies in a buffer for the most that may come:
--- the rows in use are values, so a grouped product of as many rows has a bound, and no FLOP.
+-- One row per trace and distinct matrix product of its Ascend kernels.
 CREATE VIEW _matmul_work AS
 WITH works AS (
     SELECT
         trace_id, shape_id, rule,
         inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result,
-        in_blocks[b_slot + 1] AS block,
-        -- A rank sends the second input's elements: tokens x experts of each.
-        list(outputs[1][1]) FILTER (
-            starts_with(lower(op_type), 'moedistributedispatch')
-            AND inputs[2] IS NOT NULL AND outputs[1][1] > _elements(inputs[2])
-        ) OVER (PARTITION BY trace_id) AS buffers
+        in_blocks[b_slot + 1] AS block
     FROM _shapes
     LEFT JOIN _type_rules USING (trace_id, op_type)
 ),
 layouts AS (
     SELECT
-        trace_id, shape_id, rule, result,
+        trace_id, shape_id, rule,
+        CASE
+            WHEN rule = 'collective_matmul' AND len(result) > 2
+                THEN [CAST(list_product(result[:-2]) AS BIGINT), result[-1]]
+            ELSE result
+        END AS result,
         CASE
             -- A second matrix in blocks has its columns filled up, transposed its rows.
             WHEN b[-1] = _filled(result[-1], block[2]) THEN list_concat(b[:-2], [result[-1]])
@@ -42,10 +40,10 @@ layouts AS (
                 THEN list_concat(b[:-3], [result[-1], b[-1]])
             ELSE b
         END AS b,
-        rule = 'grouped_matmul' AND list_contains(buffers, a[1]) AS is_buffer,
         CASE
             -- A two-dimensional result folds the first matrix's leading dimensions into its rows.
-            WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
+            WHEN len(a) > 2 AND len(b) = 2
+                AND (rule = 'matmul' AND len(result) = 2 OR rule = 'collective_matmul')
                 THEN [CAST(list_product(a[:-2]) AS BIGINT), a[-1]]
             ELSE a
         END AS a
@@ -54,7 +52,7 @@ layouts AS (
 ),
 inner_dimensions AS (
     SELECT
-        trace_id, shape_id, rule, a, b, result, is_buffer,
+        trace_id, shape_id, rule, a, b, result,
         CASE
             WHEN len(a) < 2 OR len(b) < 2 OR len(result) < 1 THEN NULL
             WHEN rule = 'grouped_matmul' THEN coalesce(
@@ -72,6 +70,18 @@ inner_dimensions AS (
                         AND result[-1] = b[2] THEN a[1]
                 END
             )
+            -- Rows of the ranks together are a multiple of those of one.
+            WHEN rule = 'collective_matmul' THEN CASE
+                WHEN len(a) = 2 AND len(b) = 2 AND len(result) = 2
+                    AND greatest(a[1], result[1]) % nullif(least(a[1], result[1]), 0) = 0
+                    THEN list_intersect(
+                        [a[2]],
+                        list_concat(
+                            CASE WHEN b[1] = result[2] THEN [b[2]] ELSE [] END,
+                            CASE WHEN b[2] = result[2] THEN [b[1]] ELSE [] END
+                        )
+                    )[1]
+            END
             WHEN _matmul_k(a, b, result) IS NOT NULL THEN _matmul_k(a, b, result)
             WHEN rule = 'transposed_matmul' AND len(a) = 3 AND len(b) = 3 THEN list_intersect(
                 [a[-1]],
@@ -91,7 +101,7 @@ inner_dimensions AS (
 ),
 products AS (
     SELECT
-        trace_id, shape_id, k, coalesce(is_buffer, FALSE) AS is_buffer,
+        trace_id, shape_id, k,
         CASE
             -- Rows count once, whatever the number of experts; columns before any gate.
             WHEN rule = 'grouped_matmul' THEN CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
@@ -102,6 +112,11 @@ products AS (
             WHEN rule = 'grouped_matmul' THEN _elements(a) / k
             WHEN rule = 'transposed_matmul'
                 THEN _elements(result) / CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            -- Each rank multiplies all rows that it gathers, or that are scattered afterwards.
+            WHEN rule = 'collective_matmul' THEN greatest(a[1], result[1])
+            -- Products side by side whose results are summed up.
+            WHEN len(a) > 2 AND len(result) = 2 AND a[:-3] = b[:-3]
+                THEN list_product(a[:-3]) * result[1]
             ELSE _elements(result) / result[-1]
         END AS m,
         CASE WHEN a IS NOT NULL AND b IS NOT NULL AND result IS NOT NULL THEN k IS NOT NULL END
@@ -109,13 +124,8 @@ products AS (
     FROM inner_dimensions
 )
 SELECT
-    trace_id, shape_id,
-    CASE WHEN k IS NOT NULL AND NOT is_buffer THEN CAST(m AS BIGINT) END AS m,
-    CASE WHEN k IS NOT NULL THEN n END AS n,
-    k,
-    CASE WHEN NOT is_buffer THEN 2.0 * m * n * k END AS flop,
-    CASE WHEN is_buffer THEN 2.0 * m * n * k END AS flop_bound,
-    is_buffer, fits
+    trace_id, shape_id, CASE WHEN k IS NOT NULL THEN CAST(m AS BIGINT) END AS m,
+    CASE WHEN k IS NOT NULL THEN n END AS n, k, 2.0 * m * n * k AS flop, fits
 FROM products;
 
 -- The sum of a list's values at some slots, given as numbers from 0 separated by semicolons; 0 if
@@ -132,10 +142,48 @@ CREATE MACRO _slots_sum(sizes, slots) AS coalesce(
 -- paged cache with the keys of the requests, not with the rest of their last blocks; weights of
 -- experts in full, if there are so many rows that each expert has some. If a value, not a shape,
 -- decides the part, nothing is assumed.
+--
+-- What a rank receives from the others for its experts (MoeDistributeDispatch) lies in a buffer for
+-- the most that may come, and MoeDistributeCombine sends it back: how many rows are in use is a
+-- value. Kernels between them that are given the rows of each expert touch only these; without
+-- them, a kernel processes the whole buffer.
 CREATE VIEW _moved_bytes AS
-WITH parts AS (
+WITH exchanges AS (
+    SELECT
+        *,
+        CASE
+            -- A rank sends the second input's elements: tokens x experts of each.
+            WHEN inputs[2] IS NULL THEN NULL
+            WHEN contains(lower(op_type), 'moedistributedispatch')
+                THEN greatest(outputs[1][1], _elements(inputs[2]))
+            WHEN contains(lower(op_type), 'moedistributecombine')
+                THEN greatest(inputs[1][1], _elements(inputs[2]))
+        END AS exchanged_rows,
+        exchanged_rows > _elements(inputs[2]) AS is_exchange
+    FROM _shapes
+),
+buffers AS (
+    SELECT
+        *,
+        list(exchanged_rows) FILTER (is_exchange) OVER (PARTITION BY trace_id) AS buffer_rows,
+        len(list_filter(
+            inputs,
+            lambda dims, nth: nth > 1 AND len(dims) = 1 AND dims[1] < inputs[1][1]
+                AND in_tokens[nth] IN ('int32', 'int64')
+        )) > 0 AS has_counts
+    FROM exchanges
+),
+parts AS (
     SELECT
         s.trace_id, s.shape_id, r.moves, s.in_bytes, s.out_bytes,
+        coalesce(
+            s.is_exchange
+            OR list_contains(s.buffer_rows, s.inputs[1][1]) AND (
+                r.rule = 'grouped_matmul'
+                OR r.rule IS NULL AND r.moves IS NULL AND s.has_counts
+            ),
+            FALSE
+        ) AS is_buffer,
         _slots_sum(s.in_sizes, r.part_slots) AS part_bytes,
         _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
         s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
@@ -152,7 +200,7 @@ WITH parts AS (
         -- A mask may be a pattern that is read only in part: it is left out.
         CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
         w.requests, w.key_length, w.key_bound
-    FROM _shapes AS s
+    FROM buffers AS s
     LEFT JOIN _type_rules AS r ON r.trace_id = s.trace_id AND r.op_type = s.op_type
     LEFT JOIN _attention_work AS w ON w.trace_id = s.trace_id AND w.shape_id = s.shape_id
 ),
@@ -180,8 +228,9 @@ measured AS (
 ),
 moved AS (
     SELECT
-        trace_id, shape_id, moves, in_bytes + out_bytes AS listed_bytes,
+        trace_id, shape_id, moves, is_buffer, in_bytes + out_bytes AS listed_bytes,
         CASE
+            WHEN is_buffer THEN NULL
             WHEN moves IS NULL THEN in_bytes + out_bytes
             WHEN moves = 'gathered'
                 THEN whole_bytes + least(part_bytes, out_bytes) + out_bytes
@@ -195,19 +244,22 @@ moved AS (
                 THEN in_bytes + out_bytes
         END AS moved_bytes,
         CASE
+            WHEN is_buffer AND moves IS NULL THEN in_bytes + out_bytes
             WHEN moves = 'keys' AND requests * key_bound * key_bytes IS NOT NULL
                 THEN whole_bytes + out_bytes + least(requests * key_bound * key_bytes, part_bytes)
-            WHEN moves = 'experts'
+            WHEN moves = 'experts' AND routed_rows IS NOT NULL
                 THEN whole_bytes + out_bytes + part_bytes * least(routed_rows / experts, 1)
         END AS bound
     FROM measured
     JOIN ascend_constants AS rows_per_expert ON rows_per_expert.constant = 'rows_per_expert'
 )
 SELECT
-    trace_id, shape_id, moved_bytes, CASE WHEN moved_bytes IS NULL THEN bound END AS moved_bound,
+    trace_id, shape_id, is_buffer, moved_bytes,
+    CASE WHEN moved_bytes IS NULL THEN bound END AS moved_bound,
     CASE
         WHEN moved_bytes IS NOT NULL THEN NULL
         WHEN listed_bytes IS NULL THEN 'unknown_dtype'
+        WHEN is_buffer THEN 'rows_unknown'
         WHEN moves = 'keys' THEN 'lengths_unknown'
         WHEN moves = 'experts' THEN 'experts_unknown'
         ELSE 'part_unknown'
@@ -223,7 +275,12 @@ FROM moved;
 -- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
 -- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
 -- The setting kv_len=N of a trace sets how many keys a request sees in an attention with a cache,
--- paged or a sequence of its own.
+-- paged or a sequence of its own, unless more than N of its tokens are new: of such prompts the
+-- length stays unknown.
+--
+-- A product fused with a collective (MatmulAllReduce, MatmulReduceScatter, AllGatherMatmul) has the
+-- FLOP of this rank's product: of all rows that it gathers, or that are scattered afterwards. Its
+-- time includes the exchange, so tflops and gbps are lower bounds for the product alone.
 --
 -- stored: per ascend trace
 --
@@ -242,7 +299,8 @@ FROM moved;
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
 -- dtype               VARCHAR  type of the first input's elements, as in the table dtypes
--- m                   BIGINT   rows of a product's result, in all its batches; NULL if unknown
+-- m                   BIGINT   rows of a product's result, in all its batches, those gathered from
+--                              other ranks or scattered to them included; NULL if unknown
 -- n                   BIGINT   columns of it, before any gate
 -- k                   BIGINT   inner dimension
 -- flop                DOUBLE   FLOP by shapes
@@ -265,7 +323,8 @@ FROM moved;
 --                              buffer in use
 -- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the
 --                              requests), experts_unknown (which have rows), rows_unknown (as in
---                              flop_note) or part_unknown
+--                              flop_note; also of MoeDistributeDispatch, MoeDistributeCombine and
+--                              what is given each expert's rows between them) or part_unknown
 -- pmu_flop            DOUBLE   FLOP of the cubes by their counters
 -- pmu_ratio           DOUBLE   that over flop; a little above 1 for padding
 -- flop_mismatch       BOOLEAN  counters contradict shapes, by the bounds in ascend_constants
@@ -275,14 +334,11 @@ FROM moved;
 CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
-        s.trace_id, s.shape_id, rule, s.dtype, m, n, k, causal, caveat,
-        in_bytes, out_bytes, unknown, coalesce(matmul.flop, attention.flop) AS flop,
-        coalesce(matmul.flop_bound, attention.flop_bound) AS flop_bound,
-        coalesce(matmul.fits, attention.fits) AS fits,
-        CASE WHEN is_buffer THEN NULL ELSE moved_bytes END AS moved_bytes,
-        CASE WHEN is_buffer THEN coalesce(moved_bound, moved_bytes) ELSE moved_bound END
-            AS moved_bound,
-        CASE WHEN is_buffer THEN 'rows_unknown' ELSE moved_note END AS moved_note
+        s.trace_id, s.shape_id, rule, s.dtype, CASE WHEN NOT is_buffer THEN m END AS m, n, k,
+        causal, caveat, in_bytes, out_bytes, unknown,
+        CASE WHEN NOT is_buffer THEN coalesce(matmul.flop, attention.flop) END AS flop,
+        CASE WHEN is_buffer THEN matmul.flop ELSE attention.flop_bound END AS flop_bound,
+        coalesce(matmul.fits, attention.fits) AS fits, moved_bytes, moved_bound, moved_note
     FROM _shapes AS s
     JOIN _moved_bytes AS moved ON moved.trace_id = s.trace_id AND moved.shape_id = s.shape_id
     LEFT JOIN _type_rules

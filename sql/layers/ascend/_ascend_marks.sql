@@ -1,6 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention, with what it marks in a forward pass.
--- Attention and norms count only on the stream that runs most of the attention. Kernels of other
--- streams, and collectives, whose rows name no stream, are ordered by time together with them.
+-- Attention and norms count only on the stream that runs most of the attention, also a norm that
+-- is fused behind a collective. Kernels of other streams, and other collectives, whose rows may
+-- name no stream, are ordered by time together with them.
 -- Devices whose anchor the user named are left out.
 --
 -- stored: per ascend trace
@@ -16,7 +17,8 @@
 -- category    VARCHAR  its category
 -- mark        VARCHAR  anchor, residual, closing, norm, head, tail, receive, send or expert; NULL:
 --                      none
--- is_main     BOOLEAN  it is on the stream that runs the attention
+-- is_main     BOOLEAN  it is on the stream that runs the attention, and no collective without a
+--                      norm
 -- is_product  BOOLEAN  it is a matrix product on that stream
 -- seq         BIGINT   place on the device by start, from 1
 -- stretch     BIGINT   anchors before it: 0 up to the first anchor, that one included
@@ -67,7 +69,11 @@ streams AS (
 ),
 placed AS (
     SELECT
-        r.*, r.stream IS NOT DISTINCT FROM s.stream AND r.kind <> 'communication' AS is_main
+        r.*,
+        r.stream IS NOT DISTINCT FROM s.stream AND (
+            r.kind <> 'communication'
+            OR coalesce(r.mark IN ('residual', 'closing', 'norm'), FALSE)
+        ) AS is_main
     FROM ruled AS r
     JOIN streams AS s ON s.trace_id = r.trace_id AND s.device = r.device AND s.stream_rank = 1
 )

@@ -3,8 +3,8 @@
 --
 -- priority       INTEGER  order: the lowest match applies; the key
 -- pattern        VARCHAR  regular expression (RE2) for the folded type in lower case
--- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, attention or paged_attention;
---                         NULL if the FLOP are not computed
+-- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, collective_matmul, attention
+--                         or paged_attention; NULL if the FLOP are not computed
 -- factor         DOUBLE   multiplies the FLOP: 2.5 for the backward pass of attention
 -- a_slot         INTEGER  input: first matrix, rows to route, or query
 -- b_slot         INTEGER  input: second matrix, weights, or key
@@ -15,7 +15,8 @@
 -- moves          VARCHAR  what is moved of the inputs in part_slots: gathered (as much as is
 --                         output), written (nothing is read; as much of the outputs is written as
 --                         is in payload_slots), keys (those of the requests), experts (those with
---                         rows), unknown (no shape gives it); NULL: every tensor once, whole
+--                         rows; unknown without slots), unknown (no shape gives it); NULL: every
+--                         tensor once, whole
 -- part_slots     VARCHAR  inputs accessed in part, separated by semicolons
 -- payload_slots  VARCHAR  inputs that are written into the table, separated by semicolons
 -- caveat         VARCHAR  what the sum of its tensors' bytes omits or overcounts

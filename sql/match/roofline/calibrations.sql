@@ -11,8 +11,9 @@
 --
 -- Short kernels are left out, since starting them takes as long. So are copies, fills and
 -- communication, which are not operators of a model (a copy from the host runs at the speed of the
--- link), and kernels faster than the chip's figures allow, which found their operands in its cache
--- or were counted wrong. The limits are in the table calibration_limits.
+-- link), products fused with a collective, whose time includes the exchange, and kernels faster
+-- than the chip's figures allow, which found their operands in its cache or were counted wrong. The
+-- limits are in the table calibration_limits.
 --
 -- key: hardware, bound
 --
@@ -48,6 +49,7 @@ timed AS (
     CROSS JOIN limits
     WHERE
         k.bound IS NOT NULL AND k.dur_us >= limits.shortest_us AND k.map_rule <> 'overhead'
+        AND k.category IS DISTINCT FROM 'mc2'
         AND (k.bound = 'memory' OR k.flop IS NOT NULL)
 ),
 kept AS (

@@ -6,6 +6,9 @@
 -- own figure only if its part is known. Sum group_flop over rows with kernel_id = group_id. Figures
 -- above 1 are shown as they are: the chip, a type or a size is wrong, see over_100_causes.
 --
+-- A product fused with a collective (category mc2) has the roof of its product, while its time
+-- includes the exchange with other ranks: mfu and roofline_eff are lower bounds for the product.
+--
 -- key: trace_id, kernel_id
 --
 -- trace_id         VARCHAR  trace

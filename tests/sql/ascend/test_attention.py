@@ -39,6 +39,11 @@ SERVED = {
         FUSED, "16,128,1,512", "1000,1,128,512", {6: "16", 14: "16,32", 24: "16,128,1,64", 25: "1000,1,128,64"}, None,
         False,
     ),
+    # Prompts of 8192 and of 4 x 2048 tokens; and 2 requests of 1000 new tokens each.
+    "paged, a prompt": (FUSED, "8192,16,128", "2000,128,128", {4: "9,9", 5: "1", 6: "1", 14: "1,64"}, None, None),
+    "paged, prompts": (FUSED, "8192,16,128", "2000,128,128", {4: "9,9", 5: "4", 6: "4", 14: "4,64"}, None, None),
+    "paged, new tokens": (FUSED, "2000,16,128", "2000,128,128", {4: "9,9", 5: "2", 6: "2", 14: "2,64"}, None, None),
+    "more new tokens than keys": (FUSED, "2,4096,4096", "2,4097,1024", {5: "2"}, None, False),
     "latent, slices": (
         FUSED, "16,128,1,512", "1000,1,32,128,16", {6: "16", 14: "16,32", 24: "16,128,1,64", 25: "1000,1,4,128,16"},
         None, False,
@@ -52,6 +57,7 @@ WITH_LENGTH = {
     "latent": (2 * 16 * 128 * 1000 * (512 + 64 + 512), False),
     "latent, slices": (2 * 16 * 128 * 1000 * (512 + 64 + 512), False),
     "a cache in use in part": (STEP_OF_1000, False), "paged, a prefill": (32 * 1000 * 1000 * 256, True),
+    "paged, new tokens": (2 * 16 * 1000 * 1000 * 256, True),
 }  # fmt: skip
 
 #: Layout: queries, keys and values, statistics of the softmax; FLOP without a mask, and why there are none.

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from ...ascend_captures import Attention, Capture, Model, paged
+from ...ascend_captures import Attention, Capture, Model, dense, paged
 from ...lakes import Own, in_one_lake
 
 
@@ -127,6 +127,46 @@ def test_a_layer_whose_halves_are_between_norms_begins_at_the_last_of_them(tmp_p
     ]
     parts = "SELECT DISTINCT part, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY ALL"
     assert ask(lake, parts) == [("epilogue", 50.0), ("prologue", 2.0)]
+
+
+def with_fused_combines(capture: Capture) -> None:
+    """Append a pass of a dense layer and three of experts, whose way back ends in the norm of the next half."""
+    capture.begin_pass()
+    for layer in range(4):
+        capture.layer = layer
+        if layer < 2:
+            capture.add("AddRmsNorm" if layer else "RmsNorm", 4)
+        paged(capture, 16, 16, layer)
+        capture.add("AddRmsNorm", 4)
+        if layer == 0:
+            dense(capture, 16)
+        else:
+            capture.product(16, 256)
+            capture.add("MoeDistributeDispatchV2", 20)
+            capture.add("GroupedMatmul", 30)
+            capture.add("MoeDistributeCombineAddRmsNorm", 21)
+    capture.layer = None
+    capture.part = "epilogue"
+    capture.product(16, 9496, 40)
+    capture.add("ArgMaxV2", 6)
+    capture.part = None
+
+
+@in_one_lake
+def test_a_norm_fused_behind_the_way_back_of_experts_closes_their_layer(tmp_path):
+    capture = Capture()
+    for _ in range(3):
+        with_fused_combines(capture)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    assert ask(lake, "SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+    # 8 + 5 + 2 + 20 + 8 after a norm of 4, or one fused into the layer before; 4 + 30 + 3 + 25, 4 + 8 + 20 + 30 + 21.
+    halves = "SELECT DISTINCT layer_id, half, sum_us FROM layer_halves ORDER BY ALL"
+    assert ask(lake, halves) == [
+        (0, "attn", 47.0), (0, "ffn", 62.0), (1, "attn", 47.0), (1, "moe", 83.0), (2, "attn", 43.0),
+        (2, "moe", 83.0), (3, "attn", 43.0), (3, "moe", 83.0),
+    ]  # fmt: skip
+    assert ask(lake, "SELECT DISTINCT sum_us FROM pass_parts WHERE part = 'epilogue'") == [(46.0,)]
 
 
 def of_newer_types(*kinds: str) -> Attention:

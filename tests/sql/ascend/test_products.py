@@ -19,6 +19,8 @@ PRODUCTS = {
     "batched": ("BatchMatMulV2", "12,1024,512;12,512,256", "12,1024,256", (12 * 1024, 256, 512)),
     "rows in two dimensions": ("MatMulV2", "4,8,512;512,64", "32,64", (32, 64, 512)),
     "quantised, with scales": ("QuantBatchMatmulV3", "8,7168;7168,4608;4608;;1", "8,4608", (8, 4608, 7168)),
+    # Products side by side, and their sum.
+    "batched, summed": ("QuantMatmulReduceSum", "8,256,1024;8,1024,7168", "256,7168", (8 * 256, 7168, 1024)),
     "batch in the middle": ("TransposeBatchMatMul", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
     "batch in the middle, merged": ("batch_matmul_transpose", "4,16,128;16,128,512", "4,8192", (64, 512, 128)),
     "batch moved to the front": ("TransposeBatchMatMul", "4,16,128;16,128,512", "16,4,512", (64, 512, 128)),
@@ -28,6 +30,16 @@ PRODUCTS = {
     # Rows of 16 experts together: 16 products of some of the 8192 rows each.
     "grouped, gradient": ("GroupedMatmulAdd", "8192,512;8192,256;16;16,512,256", "16,512,256", (512, 256, 8192)),
     "grouped, gradient alone": ("GroupedMatmul", "8192,512;8192,256", "16,512,256", (512, 256, 8192)),
+    # With a collective: 16 rows of all, with a residual and a norm; 4096 rows of 8 ranks, which are scattered
+    # afterwards, or gathered before.
+    "all-reduced": ("MatmulAllReduce", "2,8,512;512,64", "2,8,64", (16, 64, 512)),
+    "all-reduced, quantised": ("QuantMatmulAllReduceV2", "16,512;512,64;;64", "16,64", (16, 64, 512)),
+    "all-reduced, norm": ("MatmulAllReduceAddRmsNorm", "16,512;64,512;;2,8,64;64", "2,8,64;2,8,64", (16, 64, 512)),
+    "scattered": ("MatmulReduceScatter", "4096,512;64,512", "512,64", (4096, 64, 512)),
+    "gathered": ("AllGatherMatmul", "512,4096;384,4096", "4096,384;4096,4096", (4096, 384, 4096)),
+    "gathered, parts of rows": ("AllGatherMatmul", "512,4096;384,4096", "4000,384;4000,4096", None),
+    "gathered, no k": ("AllGatherMatmulV2", "512,4096;384,4000", "4096,384;4096,4096", None),
+    "scattered without a collective": ("MatMulV2", "4096,512;64,512", "512,64", None),
     "no k": ("MatMulV2", "16,5120;5121,640", "16,640", None),
     "wrong rows": ("MatMulV2", "17,5120;5120,640", "16,640", None),
     "grouped, rows differ": ("GroupedMatmul", "8190,512;8192,256", "16,512,256", None),
@@ -79,6 +91,33 @@ def test_a_buffer_for_the_most_that_may_be_received_does_not_show_how_many_rows_
         (None, 4096, 7168, None, 8 * flop, "rows_unknown", None, most, "rows_unknown"),
         (256, 4096, 7168, flop, None, None, 2 * (256 * (7168 + 4096) + 16 * 7168 * 4096), None, None),
     ]
+
+
+@in_one_lake
+def test_of_a_buffer_for_the_most_that_may_be_received_the_bytes_that_are_moved_have_a_bound(tmp_path):
+    # The same buffer of 2048 rows; 16 tokens x 8 experts are 128 rows on one rank, which fill a buffer of as many.
+    counts = {"Input Data Types": "DT_BF16;DT_BF16;INT64", "Input Formats": "ND;ND;ND"}
+    rows = [
+        product("MoeDistributeDispatchV2", "16,7168;16,8", "2048,7168"),
+        product("MoeDistributeCombineAddRmsNorm", "2048,7168;16,8", "16,7168"),
+        # Rows of each of 16 experts are given, or are not: then the whole buffer is processed.
+        product("DequantSwigluQuant", "2048,4096;2048;16", "2048,2048") | counts,
+        product("SwiGlu", "2048,4096", "2048,2048"),
+        # Places of the tokens are no rows of experts, nor is what is given with fewer rows than the buffer.
+        product("ApplyRotaryPosEmb", "2048,64;2048;2048", "2048,64") | counts,
+        product("DequantSwigluQuant", "128,4096;128;16", "128,2048") | counts,
+        product("MoeDistributeDispatchV2", "16,7168;16,8", "128,7168"),
+        product("MoeDistributeCombineV2", "128,7168;16,8", "16,7168"),
+    ]
+    lake = yield write_table(tmp_path / "t.csv", *rows)
+    found = ask(lake, "SELECT moved_bytes, moved_bound, moved_note FROM ascend_operators ORDER BY kernel_id")
+    exchange, activation = 2 * (16 * 7168 + 16 * 8 + 2048 * 7168), 2 * (2048 * (4096 + 1 + 2048)) + 16 * 8
+    alone = 2 * (16 * 7168 + 16 * 8 + 128 * 7168)
+    assert found == [
+        (None, exchange, "rows_unknown"), (None, exchange, "rows_unknown"), (None, activation, "rows_unknown"),
+        (2 * 2048 * (4096 + 2048), None, None), (2 * (2 * 2048 * 64 + 2048) + 2048 * 8, None, None),
+        (2 * (128 * (4096 + 1 + 2048)) + 16 * 8, None, None), (alone, None, None), (alone, None, None),
+    ]  # fmt: skip
 
 
 @in_one_lake

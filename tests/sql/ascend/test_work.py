@@ -199,6 +199,10 @@ MOVED = {
     "another attention": ("PagedAttentionMaskNdKernel", "16,4,128;9,128,128", "BF16;BF16", "16,4,128", "part_unknown"),
     "experts": ("GroupedMatmul", "64,32;8,32,16", "BF16;BF16", "64,16", 2 * (64 * 32 + 8 * 32 * 16 + 64 * 16)),
     "few rows": ("GroupedMatmul", "2,32;8,32,16", "BF16;BF16", "2,16", "experts_unknown"),
+    # One token, sent to experts of any rank, and what their tokens bring here.
+    "fused experts": (
+        "DispatchFFNCombine", "1,64;8,64,32;8,16,64;1,2", "BF16;BF16;BF16;INT32", "1,64", "experts_unknown",
+    ),
     "an odd type": ("GatherV2", "9000,64;4", "ODD7;INT32", "4,64", "unknown_dtype"),
     "in place": ("ApplyAdamW", "64;64;64;;;;;;;;64", "FLOAT;FLOAT;FLOAT;;;;;;;;FLOAT", "64;64;64", 7 * 256),
 }  # fmt: skip
@@ -240,6 +244,7 @@ def test_bounds_of_what_no_shape_tells(moved):
     # Two rows are of two experts at most.
     assert found["few rows"][0] == 2 * (2 * 32 + 2 * 32 * 16 + 2 * 16)
     assert found["another attention"][0] is None
+    assert found["fused experts"][0] is None
     assert found["embedding"] == (None, "of the table only the gathered or written rows are touched")
 
 

@@ -247,6 +247,9 @@ kv_store      | GatherPaKvCache
 kv_store      | KvCompressEpilog
 rope          | RopeWithSinCosCache
 rope          | RopeQuantKvcache
+rope          | split_qkv_rmsnorm_mrope_kernel
+gemm          | SgmvExpand
+gemm          | BgmvShrink
 moe_routing   | AttentionWorkerCombine
 moe_routing   | FfnWorkerBatching
 moe_routing   | DispatchLayout

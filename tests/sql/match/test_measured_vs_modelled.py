@@ -11,6 +11,7 @@ from tracelake.lake import Lake
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
 from ...lakes import ingest_at_once
 from ...support import data_file
+from ..ascend.counters import product, write_table
 
 TRACES = {
     "sglang_qwen3-8b_prefill_mi300x": {"model": "qwen3-8b"},
@@ -189,6 +190,19 @@ def test_kernels_alike_have_a_fraction_with_quartiles(tmp_path):
             pytest.approx(PRODUCT_US / 10), pytest.approx(100 * 32 / 120), True, None,
         )
     ]  # fmt: skip
+
+
+def test_a_product_that_also_communicates_shows_nothing_of_the_peak(tmp_path):
+    # Half of the time of the fused ones is the exchange; 2 x 1024^3 FLOP at 353.9 TFLOP/s are 6.07 us.
+    kernels = [("MatMulV2", "10")] * 10 + [("MatmulAllReduce", "20")] * 10
+    rows = [product(kind, "1024,1024;1024,1024", "1024,1024", **{"Duration(us)": dur}) for kind, dur in kernels]
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(write_table(tmp_path / "t.csv", *rows), hardware="ascend_910b2")
+        found = lake.rows("SELECT kernel_count, fraction FROM calibrations WHERE bound = 'compute'")
+        [(mfu, eff)] = lake.rows("SELECT DISTINCT mfu, roofline_eff FROM kernel_roofline WHERE category = 'mc2'")
+    least = 2 * 1024**3 / 353.9e6
+    assert found == [(10, pytest.approx(least / 10, rel=1e-3))]
+    assert (mfu, eff) == (pytest.approx(least / 20, rel=1e-3), pytest.approx(least / 20, rel=1e-3))
 
 
 @pytest.mark.parametrize(
