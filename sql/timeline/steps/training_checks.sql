@@ -1,5 +1,5 @@
 -- One row per trace with kernels: whether it shows training steps in which no layers were found, or
--- few: none with a direction, and all together with less than half of the device's busy time.
+-- few. They are few if none has a direction and all have less than half of the device's busy time.
 --
 -- key: trace_id, check
 --
