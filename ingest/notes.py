@@ -42,13 +42,6 @@ class Notes:
         self.rejected += count
         self._keep("rejected", event, reason, text)
 
-    def withdraw(self, event: int) -> None:
-        """Undo the rejection of an event."""
-        self.rejected -= 1
-        samples = [sample for sample in self._samples.pop("rejected", []) if sample["event"] != event]
-        if samples:
-            self._samples["rejected"] = samples
-
     def repair(self, event: int, reason: str, text: bytes | str) -> None:
         """Count a repaired event."""
         self.repaired += 1

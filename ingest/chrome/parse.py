@@ -41,6 +41,9 @@ EVENT_KEYS = frozenset((*COLUMN_KEYS, *KINETO_KEYS, *FORMAT_KEYS))
 #: Maximum number of other keys with a column of their own, and of the bytes of their names. The rest goes to `REST`.
 _MOST_KEYS = 64
 _KEY_BYTES = 2048
+#: The lane of empty objects, which hold no event and are not stored: rocprof opens its array with one, JAX and XProf
+#: close theirs so.
+EMPTY_LANE = "empty"
 #: The key under which a repaired event has, as an object, the fields whose keys have no column.
 REST = "tracelake:rest"
 #: Bytes before the events of a piece: rows that declare the keys and their types.
@@ -209,6 +212,8 @@ SELECT
     {suspect} AS suspect,
     CASE
         WHEN category = 'python_function' AND ph = 'X' AND start_ns IS NOT NULL AND NOT beyond THEN 'python'
+        WHEN coalesce(ph, category, name, pid, tid, id, args, extra) IS NULL AND ts IS NULL AND dur IS NULL
+            THEN '{EMPTY_LANE}'
         WHEN ph IS NULL OR (start_ns IS NULL AND ph <> 'M') OR beyond THEN 'rejected'
         WHEN ph IN ('B', 'E') THEN 'pair'
         WHEN ph = 'M' THEN 'meta'

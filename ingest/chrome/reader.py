@@ -9,7 +9,6 @@ and what cannot be separated is skipped up to the next event, and counted in byt
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,15 +36,11 @@ _FIRST_PIECE_BYTES = 4 << 20
 #: DuckDB's errors for an invalid piece. The message quotes the piece, maybe half a character, and may be undecodable.
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Placeholder in a batch for an element that is not an event, so that those after it keep their positions.
-_IN_ITS_PLACE = b"{}"
+_IN_ITS_PLACE = b'{"name": ""}'
 #: The reason for rows with the lane `rejected`.
 _NO_EVENT = "no ph, or no time within 2^62 nanoseconds of zero"
 #: Maximum number of pieces that may fail on the fast path of frames before it is no longer tried.
 _DETOURS = 4
-#: An empty object at the beginning (rocprof) or end (JAX, XProf) of the array; elsewhere an event without fields.
-_OPENING, _CLOSING = re.compile(rb'\s*+\{\s*+\}\s*+,\s*+\{\s*+"'), re.compile(rb"\{\s*+\}\s*+\Z")
-#: Bytes at a piece's ends that show whether its first or last element is such an object.
-_EDGE_BYTES = 4096
 
 
 class _Suspect(Exception):
@@ -92,10 +87,6 @@ class _Piece:
     def text(self) -> bytes:
         return self.worker.slot.copy(self.worker.slot.start, self.end)
 
-    @property
-    def tail(self) -> bytes:
-        return self.worker.slot.copy(max(self.worker.slot.start, self.end - _EDGE_BYTES), self.end)
-
 
 @dataclass
 class ChromeReader:
@@ -121,15 +112,12 @@ class ChromeReader:
     _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
     #: Number of pieces that failed on the fast path of frames.
     _detours: int = 0
-    #: The last element read is an empty object, and not the first of the file.
-    _closing: bool = False
     #: The last bytes were skipped, and the same damaged text may continue.
     _passing: bool = False
 
     def __post_init__(self) -> None:
         """Create the parts that work on the same file."""
         self.cutter = Cutter(self.source, self.dialect)
-        self._first = self.events
         self._flying: deque[_Piece] = deque()
         self._idle: deque[_Worker] = deque()
 
@@ -170,8 +158,6 @@ class ChromeReader:
             if self.dialect.device_pids:
                 worker.writer.relane(self.dialect.device_pids)
         self._number(worker, batch)
-        if _OPENING.match(worker.slot.copy(worker.slot.start, min(end, worker.slot.start + _EDGE_BYTES))):
-            self.notes.withdraw(self._first)
         if batch.rows:
             worker.writer.store(self.events - batch.rows, last=self.cutter.done)
 
@@ -245,7 +231,6 @@ class ChromeReader:
 
     def _settle(self, piece: _Piece) -> Batch:
         """Return the batch of a piece; if it did not parse, find out why and recover."""
-        self._see_end(piece.tail)
         try:
             batch = piece.batch.result()
             if piece.base is not None and batch.base is None:
@@ -310,13 +295,7 @@ class ChromeReader:
             cutter.end_at(text[found.end + found.closed :] + following, closed=found.closed)
         self.notes.skipped += found.skipped
         texts = [text[start:end] for start, end in found.spans]
-        self._see_end(texts[-1] if texts else b"")
         return self._salvage(worker, texts, found.faults)
-
-    def _see_end(self, text: bytes) -> None:
-        """Record whether the last element of a text is an empty object."""
-        if text.strip():
-            self._closing = _CLOSING.search(text) is not None
 
     def _take_back(self) -> bytes:
         """Take back the pieces cut after a wrong cut, and return their bytes."""
@@ -375,8 +354,6 @@ class ChromeReader:
     def _finish(self) -> None:
         cutter, notes = self.cutter, self.notes
         notes.skipped += cutter.outline.skipped
-        if self._closing and not cutter.truncated and self.events > self._first + 1:
-            notes.withdraw(self.events - 1)
         partial = cutter.partial.strip()
         if partial.count(b'"ph"') > 1:
             notes.skipped += len(partial)

@@ -1,12 +1,13 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
 -- between passes. The longest time without a kernel separates the epilogue of one pass from the
 -- prologue of the next. Evidence on either side limits where that may be: a kernel launched in the
--- call or the step of one of the two passes belongs to that pass. If sampling, or a gather of the
--- embedding, follows the longest product, the product is the head of the pass before, which also
--- has sampling, loss, backward kernels and the optimizer; the first gather after these belongs to
--- the next. The longest idle time is the gap, without what passes of other series run in it, and
--- copies before it are in the epilogue. If rules assign kernels to passes, they decide, and the gap
--- is the time between the kernels of the two passes.
+-- call or the step of one of the two passes belongs to that pass, as does one whose row in a table
+-- has the number of that pass's step. If sampling, or a gather of the embedding, follows the
+-- longest product, the product is the head of the pass before, which also has sampling, loss,
+-- backward kernels and the optimizer; the first gather after these belongs to the next. The longest
+-- idle time is the gap, without what passes of other series run in it, and copies before it are in
+-- the epilogue. If rules assign kernels to passes, they decide, and the gap is the time between the
+-- kernels of the two passes.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -83,13 +84,37 @@ calls AS (
     GROUP BY p.trace_id, p.device, p.pass_id
     HAVING min(s.call_ns) = max(s.call_ns)
 ),
+-- The number of the step in the rows of the layers of a pass, if it is a single one.
+numbers AS (
+    SELECT p.trace_id, p.device, p.pass_id, min(n.step_number) AS step_number
+    FROM _kernel_places AS p
+    JOIN _numbered_kernels AS n ON n.trace_id = p.trace_id AND n.kernel_id = p.kernel_id
+    WHERE p.layer_id IS NOT NULL
+    GROUP BY p.trace_id, p.device, p.pass_id
+    HAVING min(n.step_number) = max(n.step_number)
+),
+evidence AS (
+    SELECT
+        trace_id, device, pass_id, max(call_ns) AS call_ns, max(step_ns) AS step_ns,
+        max(step_number) AS step_number
+    FROM (
+        SELECT trace_id, device, pass_id, call_ns, NULL AS step_ns, NULL AS step_number FROM calls
+        UNION ALL
+        SELECT trace_id, device, pass_id, NULL, step_ns, NULL FROM pass_steps
+        UNION ALL
+        SELECT trace_id, device, pass_id, NULL, NULL, step_number FROM numbers
+    )
+    GROUP BY trace_id, device, pass_id
+),
 known AS (
     SELECT
-        n.*, k.issued_ns, k.category, s.call_ns,
+        n.*, k.issued_ns, k.category, s.call_ns, r.step_number,
         b.name IS NOT NULL AS is_backward
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
     LEFT JOIN _kernel_series AS s ON s.trace_id = n.trace_id AND s.kernel_id = n.kernel_id
+    LEFT JOIN _numbered_kernels AS r
+        ON r.trace_id = n.trace_id AND r.kernel_id = n.kernel_id
     LEFT JOIN _backward_names AS b
         ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
     WHERE n.pass_before IS DISTINCT FROM n.pass_after
@@ -101,13 +126,13 @@ stepped AS (
 ),
 sided AS (
     SELECT
-        n.* EXCLUDE (issued_ns, category, call_ns, is_backward, step_ns),
+        n.* EXCLUDE (issued_ns, category, call_ns, step_number, is_backward, step_ns),
         CASE
             WHEN n.call_ns = b.call_ns THEN 'before'
             WHEN n.call_ns = a.call_ns THEN 'after'
-            WHEN p.step_ns = f.step_ns THEN NULL
-            WHEN n.step_ns = p.step_ns THEN 'before'
-            WHEN n.step_ns = f.step_ns THEN 'after'
+            WHEN b.step_number = a.step_number OR b.step_ns = a.step_ns THEN NULL
+            WHEN n.step_number = b.step_number OR n.step_ns = b.step_ns THEN 'before'
+            WHEN n.step_number = a.step_number OR n.step_ns = a.step_ns THEN 'after'
         END AS side,
         CASE WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
             AS product_ns,
@@ -115,14 +140,10 @@ sided AS (
         n.category = 'optimizer' OR n.is_backward AS is_trained,
         n.category IN ('index', 'embedding') AND NOT n.is_backward AS is_gather
     FROM stepped AS n
-    LEFT JOIN calls AS b
+    LEFT JOIN evidence AS b
         ON b.trace_id = n.trace_id AND b.device = n.device AND b.pass_id = n.pass_before
-    LEFT JOIN calls AS a
+    LEFT JOIN evidence AS a
         ON a.trace_id = n.trace_id AND a.device = n.device AND a.pass_id = n.pass_after
-    LEFT JOIN pass_steps AS p
-        ON p.trace_id = n.trace_id AND p.device = n.device AND p.pass_id = n.pass_before
-    LEFT JOIN pass_steps AS f
-        ON f.trace_id = n.trace_id AND f.device = n.device AND f.pass_id = n.pass_after
 ),
 headed AS (
     SELECT

@@ -1,6 +1,7 @@
 -- One row per pass and part outside its layers: the prologue before them (embedding), the part
 -- between the model's layers and those that draft tokens, the epilogue after them (final norm,
--- head, sampling) and the idle gap up to the next pass's first operation. Parts without a kernel or
+-- head, sampling; in training also the loss, and backward kernels and the optimizer where no pass
+-- has them) and the idle gap up to the next pass's first operation. Parts without a kernel or
 -- without time have no row.
 --
 -- key: trace_id, device, pass_id, part

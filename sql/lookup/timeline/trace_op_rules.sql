@@ -8,7 +8,7 @@
 --
 -- priority           INTEGER  order: the lowest match applies; the key
 -- pattern            VARCHAR  regular expression (RE2) for the operator's name
--- rule               VARCHAR  matmul, linear, template, batched_template, grouped, conv,
+-- rule               VARCHAR  matmul, linear, marlin, template, batched_template, grouped, conv,
 --                             conv_backward, attention, pass_attention, mla_attention, fused_moe,
 --                             opaque_moe or memory
 -- family             VARCHAR  product, conv, sdpa, attention, moe or memory

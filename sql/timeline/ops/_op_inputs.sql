@@ -43,6 +43,9 @@ list_filter(
 -- those of two products (a, b, a, b) whose results are added. An inner dimension of 1 does not
 -- count: scales of rows and of columns fit the result with it.
 --
+-- Between versions of Marlin, inputs were added: the packed weights are its first matrix of int32,
+-- the scales the next matrix.
+--
 -- stored: per trace
 --
 -- trace_id         VARCHAR    trace
@@ -170,14 +173,26 @@ factors AS (
     GROUP BY trace_id, work_id
     HAVING count(DISTINCT k) = 1 AND max(a_place) <= min(b_place)
 ),
+marlin AS (
+    SELECT
+        trace_id, work_id,
+        list_position(types, 'int') - 1 AS packed,
+        list_filter(
+            range(packed, len(types)), LAMBDA slot: len(_slot_dims(input_dims, slot)) = 2
+        ) AS matrices
+    FROM typed
+    JOIN trace_op_rules USING (priority)
+    WHERE rule = 'marlin'
+),
 slots AS (
     SELECT
         i.*,
-        coalesce(f.a, r.a_slot) AS a_slot, coalesce(f.b, r.b_slot) AS b_slot,
-        r.v_slot, coalesce(f.o, r.out_slot) AS o_slot
+        coalesce(f.a, r.a_slot) AS a_slot, coalesce(f.b, r.b_slot, m.matrices[1]) AS b_slot,
+        coalesce(r.v_slot, m.matrices[2]) AS v_slot, coalesce(f.o, r.out_slot) AS o_slot
     FROM typed AS i
     JOIN trace_op_rules AS r USING (priority)
     LEFT JOIN factors AS f USING (trace_id, work_id)
+    LEFT JOIN marlin AS m USING (trace_id, work_id)
 )
 SELECT
     i.trace_id, i.work_id, i.op, i.priority, i.needs_arguments, i.input_dims, i.types, i.arguments,

@@ -226,12 +226,12 @@ factors AS (
         o.trace_id, o.work_id, o.input_dims, o.a_type, o.a_bytes, o.b_bytes,
         r.rule, r.result, r.elements_per_item, r.lengths_slot,
         CASE WHEN r.rule LIKE '%template' THEN t.a ELSE o.a END AS a,
-        CASE WHEN r.rule LIKE '%template' THEN t.b ELSE o.b END AS b,
+        CASE WHEN r.rule LIKE '%template' THEN t.b ELSE o.b END AS b, o.v,
         o.repeats[r.a_slot + 1] AS a_repeats, o.repeats[r.b_slot + 1] AS b_repeats
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     LEFT JOIN templates AS t USING (trace_id, work_id)
-    WHERE r.rule IN ('matmul', 'linear', 'grouped', 'template', 'batched_template')
+    WHERE r.rule IN ('matmul', 'linear', 'marlin', 'grouped', 'template', 'batched_template')
 ),
 shaped AS (
     SELECT
@@ -247,6 +247,8 @@ shaped AS (
         END AS results,
         -- The second matrix in the order [k, n].
         CASE
+            -- Marlin has its weights in tiles of 16 rows, and n columns of scales.
+            WHEN rule = 'marlin' THEN CASE 16 * b[1] WHEN a[-1] THEN [a[-1], v[-1]] END
             WHEN len(b) = 1 THEN [b[1], 1]
             WHEN rule = 'linear' THEN [b[-1], b[-2]]
             ELSE b[-2:]

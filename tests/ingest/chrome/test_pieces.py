@@ -39,14 +39,12 @@ def test_a_damaged_event_costs_itself_only(tmp_path, size):
 @pytest.mark.parametrize("size", [150, 400, 100_000])
 @pytest.mark.parametrize(("elements", "rejected"), [
     ([SPAN] * 30 + [{}], 0),  # as JAX ends its array
-    ([SPAN] * 30 + [{}, {}], 1),
-    ([SPAN] * 10 + [{}] + [SPAN] * 20, 1),
+    ([SPAN] * 10 + [{}] + [SPAN] * 20 + [{}], 0),  # two captures of JAX in one array
     ([{}] + [SPAN] * 30, 0),  # as rocprof begins its array
-    ([{}, {}] + [SPAN] * 30, 2),
-    ([SPAN] * 30 + [{"args": {}}], 1),
+    ([SPAN] * 10 + [{"args": {}}] + [SPAN] * 20, 1),
 ])  # fmt: skip
 @pytest.mark.parametrize("damage", [b"", b"oops,"])
-def test_an_empty_object_opens_or_closes_an_array_and_is_an_event_without_its_fields_elsewhere(
+def test_an_empty_object_is_no_event_wherever_it_stands_and_one_without_an_events_fields_is_rejected(
     tmp_path, size, elements, rejected, damage
 ):
     # Damage sends its piece the careful way.
@@ -59,12 +57,6 @@ def test_an_empty_object_opens_or_closes_an_array_and_is_an_event_without_its_fi
     assert result.events == len(stored(lake, result.trace_id)) == 30 - bool(damage)
     samples = json.loads(stored_samples(lake, result.trace_id)).get("rejected", [])
     assert len(samples) == result.rejected
-
-
-def test_an_empty_object_before_the_end_of_a_cut_file_closes_nothing(tmp_path):
-    lake = new_lake(tmp_path / "lake")
-    result = ingest_bytes(lake, trace_bytes([SPAN] * 3 + [{}]).removesuffix(b"\n]}"))
-    assert (result.events, result.rejected, result.truncated) == (3, 1, True)
 
 
 def test_a_quote_that_nothing_closes_costs_its_event_and_not_the_rest(tmp_path):

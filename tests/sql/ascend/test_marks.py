@@ -243,3 +243,47 @@ def test_a_decode_of_linear_attention_has_the_layers_of_its_prefill(tmp_path, de
     assert ask(lake, "SELECT layer_count, complete FROM passes") == [(8, True)] * 4
     query = "SELECT pass_id, list(layer_id ORDER BY layer_id) FROM layer_kernels WHERE name = '{}' GROUP BY ALL"
     assert ask(lake, query.format(decode) + " ORDER BY pass_id") == [(nth, [0, 1, 2, 4, 5, 6]) for nth in (1, 2, 3)]
+
+
+def of_two_steps(*last: tuple[str, float]) -> str:
+    """Return the table of two steps, each a pass of six layers and some last kernels; 10 us lie between the steps."""
+    capture = Capture()
+    for _ in range(2):
+        # The longest idle time between the passes is inside the second step.
+        capture.add("Cast", 2, apart=500)
+        capture.add("GatherV2", 2)
+        for kind in 6 * ("LayerNormV3", "MatMulV2", "SoftmaxV2", "MatMulV2", "Gelu", "MatMulV2"):
+            capture.add(kind)
+        capture.add("LayerNormV3")
+        capture.add("MatMulV2", 40)
+        for kind, dur in last:
+            capture.add(kind, dur)
+        capture.wait(9)
+    header, *lines = capture.text().splitlines()
+    numbered = [f"{1 + 2 * nth // len(lines)},{line}" for nth, line in enumerate(lines)]
+    return "\n".join([f"Step Id,{header}", *numbered]) + "\n"
+
+
+@in_one_lake
+def test_a_kernel_with_the_number_of_the_next_step_is_in_the_prologue_however_long_it_waits_there(tmp_path):
+    (tmp_path / "kernel_details.csv").write_text(of_two_steps())
+    lake = yield tmp_path / "kernel_details.csv"
+    # A cast and the lookup of the embedding, 2 us each; norm and head, 5 + 40.
+    query = "SELECT pass_id, part, kernel_count, sum_us, wall_us FROM pass_parts ORDER BY start_ns"
+    assert ask(lake, query) == [
+        (0, "prologue", 2, 4.0, 504.0), (0, "epilogue", 2, 45.0, 46.0), (0, "gap", 0, 0.0, 10.0),
+        (1, "prologue", 2, 4.0, 504.0), (1, "epilogue", 2, 45.0, 46.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("updated", "severity"), [(600, "info"), (100, "ok")])
+@in_one_lake
+def test_layers_that_hold_little_of_a_training_step_do_not_hide_it(tmp_path, updated, severity):
+    (tmp_path / "kernel_details.csv").write_text(of_two_steps(("ApplyAdamWV2", updated)))
+    lake = yield tmp_path / "kernel_details.csv"
+    # Layers: 36 kernels of 5 us; outside: 2 + 2 + 5 + 40 us and the optimizer.
+    [(found, message)] = ask(lake, "SELECT severity, message FROM health WHERE \"check\" = 'training_step'")
+    assert found == severity
+    if severity == "info":
+        assert f"optimizer {2 * updated:.1f} us" in message
+        assert f"only {100 * 180 / (180 + 49 + updated):.1f} % of the device's busy time is in layers" in message

@@ -111,6 +111,17 @@ gemm      | void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 8>(__half c
 activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
 activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)
 activation | triton_poi_fused_addmm_gelu_view_15
+sampling  | void flashinfer::sampling::RadixTopKMaskLogitsKernel_MultiCTA<1024u, 4u, false, float, int>(float*)
+sampling  | void flashinfer::sampling::RadixTopKRenormProbKernel_MultiCTA<1024u, 4u, false, float, int>(float*)
+sampling  | _topk_log_softmax_kernel
+sampling  | _ranks_kernel
+sampling  | expand_kernel
+batch_prep | _combine_sampled_and_draft_tokens_kernel
+batch_prep | _get_num_sampled_and_rejected_kernel
+batch_prep | _post_update_kernel
+norm      | triton_red_fused_fused_add_rms_norm_moe_forward_shared_0
+norm      | triton_red_fused__to_copy_add_mean_moe_forward_mul_pow_rsqrt_0
+moe_routing | triton_poi_fused_constant_pad_nd_moe_forward_0
 conv      | sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize256x64x32_relu_execute_kernel__5x_cudnn
 conv      | Im2d2Col_v2
 copy      | void nchwToFoldedNhwcKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int, int, int, int, __nv_bfloat16 const*)

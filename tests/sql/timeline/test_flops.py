@@ -7,11 +7,12 @@ import pytest
 
 import tracelake
 
-from ...kernel_traces import GEMM, Trace
+from ...kernel_traces import BF16, GEMM, Trace
 from ...lakes import in_one_lake
 from ...summary_cases import write_case
 from ...support import DATA, trace_bytes
 
+FP8 = "c10::Float8_e4m3fn"
 #: Instructions of XLA, their category, XLA's count, and the operations with where they are from.
 INSTRUCTIONS = {
     # 2 x 8 x 128 elements, each of 512 products.
@@ -211,6 +212,41 @@ def test_operators_tell_the_operations_of_their_kernels(tmp_path):
         found[nth].append(flop)
         assert source == ("none" if flop is None else "shapes")
     assert found == [expected for *_, expected in OPERATORS]
+
+
+@in_one_lake
+def test_marlin_multiplies_by_packed_weights_wherever_a_version_has_them_among_its_inputs(tmp_path):
+    a, packed, scales = ([4, 32], BF16), ([2, 128], "int"), ([1, 64], BF16)
+    none, workspace, number = ([], ""), ([16], "int"), ([], "Scalar")
+    zeros, bias = ([1, 8], "int"), ([64], BF16)
+    versions = [
+        ("_C::gptq_marlin_gemm", [a, packed, scales, zeros, none, none, workspace, *[number] * 8]),
+        ("_C::gptq_marlin_gemm", [a, none, packed, scales, none, none, none, none, workspace, *[number] * 8]),
+        ("_C::marlin_gemm", [a, none, packed, bias, scales, *[none] * 5, workspace, *[number] * 8]),
+        # Weights that do not fit the inner dimension.
+        ("_C::marlin_gemm", [a, none, ([4, 128], "int"), none, scales, *[none] * 5, workspace, *[number] * 8]),
+    ]
+    trace = Trace()
+    for nth, (name, inputs) in enumerate(versions):
+        trace.op(name, 10 * nth, 5, [dims for dims, _ in inputs], [of_type for _, of_type in inputs])
+    lake = yield trace.write(tmp_path / "trace.json")
+    # 2 x 4 x 64 x 32 FLOP. Bytes: 4 x 32 values of two, 2 x 128 of four (eight weights each), 4 x 64 of two.
+    expected = (4, 64, 32, 2 * 4 * 64 * 32, 256 + 1024 + 512, "bf16")
+    found = lake.rows("SELECT m, n, k, flop, bytes, dtype FROM trace_ops ORDER BY start_ns")
+    assert [row for row in found if row[0]] == [expected] * 3
+
+
+@pytest.mark.parametrize("name", ["sglang::fp4_gemm", "vllm::flashinfer_mm_fp4"])
+@in_one_lake
+def test_flashinfer_s_products_in_fp4_have_two_values_in_a_byte(tmp_path, name):
+    trace = Trace()
+    # The second matrix is a view: [k / 2, n]. Scales, a factor, the type of the result.
+    dims = [[4, 8], [8, 16], [128, 4], [4, 16], [], [], []]
+    trace.op(name, 10, 5, dims, ["unsigned char"] * 3 + [FP8, "float", "Scalar", "Scalar"])
+    lake = yield trace.write(tmp_path / "trace.json")
+    # 4 x 16 sums of 16 products; 4 x 8 and 8 x 16 bytes, and 4 x 16 values of two.
+    found = lake.rows("SELECT m, n, k, flop, bytes, dtype FROM trace_ops")
+    assert found == [(4, 16, 16, 2 * 4 * 16 * 16, 32 + 128 + 128, "fp4")]
 
 
 @in_one_lake
