@@ -108,7 +108,9 @@ def test_rows_of_a_head_in_chunks_are_those_of_all(tmp_path):
             (name, "training" if trained else "prefill", rows) for name, (_, trained, rows) in HEADS.items()
         )
         # All chunks run the operator, what another model runs does not.
-        kernels = "SELECT trace, count(*) FROM operator_kernels JOIN traces USING (trace_id) WHERE op = 'lm_head' GROUP BY 1"
+        kernels = (
+            "SELECT trace, count(*) FROM operator_kernels JOIN traces USING (trace_id) WHERE op = 'lm_head' GROUP BY 1"
+        )
         assert dict(lake.rows(kernels)) == {"chunks": 4, "chunks of training": 4, "computed again": 1, "two models": 1}
 
 
