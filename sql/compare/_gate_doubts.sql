@@ -9,7 +9,9 @@
 -- message    VARCHAR  what was found
 CREATE VIEW _gate_doubts AS
 WITH sides AS (
-    SELECT traces.trace_id, trace, basis, steps, without_work, devices
+    SELECT
+        traces.trace_id, trace, basis, steps, without_work, devices, outside_steps_pct,
+        between_steps_us
     FROM traces
     LEFT JOIN comparison_bases USING (trace_id)
 ),
@@ -32,13 +34,12 @@ alone AS (
     SELECT
         trace_id, 'work outside steps',
         format(
-            '{:.1f} % of the time of device operations of {} belongs to no step', outside_pct,
-            trace
+            '{:.1f} % of the time of device operations of {} belongs to no step',
+            outside_steps_pct, trace
         )
     FROM sides
-    JOIN _outside_work USING (trace_id)
     JOIN check_rules AS rules ON rules."check" = 'outside_steps'
-    WHERE steps > without_work AND outside_pct >= rules.threshold
+    WHERE steps > without_work AND outside_steps_pct >= rules.threshold
     UNION ALL
     SELECT
         trace_id, if(steps - without_work = 2, 'two steps', 'one step'),
@@ -75,10 +76,10 @@ between_steps AS (
         ) AS message
     FROM (
         SELECT
-            b.trace_id AS before_id, a.trace_id AS after_id, b.between_us AS before_us,
-            a.between_us AS after_us, measured.value AS step_us, threshold
-        FROM _outside_work AS b
-        CROSS JOIN _outside_work AS a
+            b.trace_id AS before_id, a.trace_id AS after_id, b.between_steps_us AS before_us,
+            a.between_steps_us AS after_us, measured.value AS step_us, threshold
+        FROM sides AS b
+        CROSS JOIN sides AS a
         JOIN _gate_values AS measured
             ON measured.trace_id = b.trace_id AND measured.metric = 'step_median'
         JOIN gate_rules USING (metric)

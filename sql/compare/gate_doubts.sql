@@ -1,7 +1,7 @@
 -- One row per reason why a gate cannot judge the change from one trace to another; none if it can.
 -- A change with a reason never passes. With one or two steps, steps without work, or work outside
--- steps, it still fails if a measure of gated_changes does: a single step can show a regression, but
--- cannot rule one out. If the work differs, neither can be decided.
+-- steps, it still fails if a measure of gated_changes does: a single step can show a regression,
+-- but cannot rule one out. If the work differs, neither can be decided.
 --
 -- `FROM gate_doubts(before, after)` with the ids of two traces.
 --

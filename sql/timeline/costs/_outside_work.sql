@@ -3,12 +3,12 @@
 --
 -- stored: per trace
 --
--- trace_id     VARCHAR  trace
--- outside_pct  DOUBLE   share of the time of its device operations that belong to no step, of all
---                       devices, %; NULL if none takes time
--- between_us   DOUBLE   time of those of them that begin between the first and the last operation
---                       of its steady steps, per device and per steady step after the first, µs;
---                       NULL with fewer than two
+-- trace_id           VARCHAR  trace
+-- outside_steps_pct  DOUBLE   share of the time of its device operations, of all devices, that
+--                             belong to no step, %; NULL if none takes time
+-- between_steps_us   DOUBLE   time of those of them that begin between the first and the last
+--                             operation of its steady steps, per device and per steady step after
+--                             the first, µs; NULL with fewer than two
 CREATE VIEW _outside_work AS
 WITH steady AS (
     SELECT trace_id, min(first_ns) AS start_ns, max(last_ns) AS end_ns, count(*) AS steps
@@ -38,7 +38,7 @@ summed AS (
     GROUP BY ops.trace_id
 )
 SELECT
-    summed.trace_id, 100.0 * outside_ns / nullif(total_ns, 0) AS outside_pct,
-    between_ns / 1000.0 / devices / nullif(steps - 1, 0) AS between_us
+    summed.trace_id, 100.0 * outside_ns / nullif(total_ns, 0) AS outside_steps_pct,
+    between_ns / 1000.0 / devices / nullif(steps - 1, 0) AS between_steps_us
 FROM summed
 LEFT JOIN steady ON steady.trace_id = summed.trace_id;

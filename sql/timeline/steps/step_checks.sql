@@ -33,7 +33,7 @@ measures AS (
     SELECT
         trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
         CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
-        outside_pct AS outside_steps,
+        outside_steps_pct AS outside_steps,
         coalesce(100.0 * held_us / nullif(window_us, 0), 0) AS work_not_recorded
     FROM marked
     JOIN _outside_work USING (trace_id)
