@@ -73,9 +73,9 @@ def compare(
 
     A gate fails on steps that got slower by more than its threshold and the noise, those of each program, and on parts
     of a step that did: an operation, a family of operations or the idle time, by name. It warns of shares; thresholds
-    are in the table gate_rules. Where it cannot judge (one or two steps, a step without work, different work, another
-    program with a tenth of the time that only one trace has) it gives the reason and exits with status 1, as where it
-    fails.
+    are in the table gate_rules. Where it cannot judge (one or two steps, a step without work, much work outside steps,
+    different work, another program with a tenth of the time that only one trace has) it gives the reason and exits with
+    status 1, as where it fails.
 
     \b
     Examples:

@@ -111,6 +111,7 @@ def one_layer_model(
     kv_heads: int = 2,
     head_dim: int = 64,
     vocab: int = 1000,
+    head_rows: Sequence[int] = (1,),
     with_shapes: bool = True,
     ffn_in_trace: int | None = None,
     note: str | None = None,
@@ -130,6 +131,7 @@ def one_layer_model(
         kv_heads: key and value heads.
         head_dim: width of a head.
         vocab: columns of the head.
+        head_rows: rows of each product of the head.
         with_shapes: operators tell shapes; without them there are only kernels.
         ffn_in_trace: another width of the MLP in the trace.
         note: annotation of the engine; nothing for an empty one.
@@ -174,7 +176,8 @@ def one_layer_model(
         run("_C::silu_and_mul", [[tokens, wide], [tokens, 2 * wide]], "vllm::act_and_mul_kernel", 4)
         run("aten::mm", [[tokens, wide], [wide, hidden]], GEMM, 9)
         trace.module(f"TinyDecoderLayer_{layer}", begin - 1, host - begin)
-    run("aten::mm", [[1, hidden], [hidden, vocab]], GEMM, 5)
+    for rows in head_rows:
+        run("aten::mm", [[rows, hidden], [hidden, vocab]], GEMM, 5)
     return trace.write(folder / f"{name}.json")
 
 

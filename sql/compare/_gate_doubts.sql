@@ -3,13 +3,15 @@
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
--- reason     VARCHAR  nothing to measure, no work in a step, different work, another program, one
---                     step or two steps
+-- reason     VARCHAR  nothing to measure, no work in a step, work outside steps, different work,
+--                     another program, one step or two steps
 -- side       VARCHAR  before, after or both
 -- message    VARCHAR  what was found
 CREATE VIEW _gate_doubts AS
 WITH sides AS (
-    SELECT traces.trace_id, trace, basis, steps, without_work, devices
+    SELECT
+        traces.trace_id, trace, basis, steps, without_work, devices, outside_steps_pct,
+        between_steps_us
     FROM traces
     LEFT JOIN comparison_bases USING (trace_id)
 ),
@@ -27,6 +29,17 @@ alone AS (
         )
     FROM sides
     WHERE without_work > 0
+    UNION ALL
+    -- Where steps hold little of the work, they cannot show what became of the rest.
+    SELECT
+        trace_id, 'work outside steps',
+        format(
+            '{:.1f} % of the time of device operations of {} belongs to no step',
+            outside_steps_pct, trace
+        )
+    FROM sides
+    JOIN check_rules AS rules ON rules."check" = 'outside_steps'
+    WHERE steps > without_work AND outside_steps_pct >= rules.threshold
     UNION ALL
     SELECT
         trace_id, if(steps - without_work = 2, 'two steps', 'one step'),
@@ -52,6 +65,26 @@ worked AS (
     FROM _work_pairs
     WHERE verdict = 'different'
     GROUP BY before_id, after_id
+),
+-- Work that got slower between steps makes these no longer.
+between_steps AS (
+    SELECT
+        before_id, after_id,
+        format(
+            'device operations between the steps take {:.1f} µs per step before, {:.1f} after,'
+            || ' of a step that takes {:.1f}', before_us, after_us, step_us
+        ) AS message
+    FROM (
+        SELECT
+            b.trace_id AS before_id, a.trace_id AS after_id, b.between_steps_us AS before_us,
+            a.between_steps_us AS after_us, measured.value AS step_us, threshold
+        FROM sides AS b
+        CROSS JOIN sides AS a
+        JOIN _gate_values AS measured
+            ON measured.trace_id = b.trace_id AND measured.metric = 'step_median'
+        JOIN gate_rules USING (metric)
+    )
+    WHERE after_us - before_us > threshold * step_us / 100
 )
 SELECT b.trace_id AS before_id, a.trace_id AS after_id, reason, 'before' AS side, message
 FROM alone AS b
@@ -63,6 +96,9 @@ CROSS JOIN alone AS a
 UNION ALL
 SELECT before_id, after_id, 'different work', 'both', message
 FROM worked
+UNION ALL
+SELECT before_id, after_id, 'work outside steps', 'both', message
+FROM between_steps
 UNION ALL
 SELECT
     before_id, after_id, 'another program', 'both',

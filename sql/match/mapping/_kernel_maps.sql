@@ -4,7 +4,8 @@
 -- In a layer, a product of fused operators, or a whole one, replaces its parts if a kernel has its
 -- shape. Products of one shape are matched by their order in the layer. If no kernel of a layer has
 -- a shape, and there are as many kernels as fused products or as single ones, each is matched by
--- its position; the products of experts are counted separately.
+-- its position; the products of experts are counted separately. Outside of layers, further products
+-- of the shape run the same operator while they have rows of the pass for the head: its chunks.
 CREATE VIEW _kernel_units AS
 WITH kinds AS (
     SELECT m.trace_id, l.layer_id, l.layer_kind
@@ -50,7 +51,7 @@ expected AS (
 running AS (
     -- Kernels that may run a product: by the operator's family, else by their category.
     SELECT
-        w.trace_id, w.device, w.pass_id, w.layer_id, w.kernel_id, w.start_ns, w.n, w.k,
+        w.trace_id, w.device, w.pass_id, w.layer_id, w.kernel_id, w.start_ns, w.m, w.n, w.k,
         coalesce(kinds.layer_kind, 'ends') AS layer_kind,
         coalesce(w.family = 'moe', w.category_op = 'experts', FALSE) AS is_expert
     FROM _kernel_works AS w
@@ -68,15 +69,21 @@ placed AS (
         row_number() OVER (one_layer ORDER BY start_ns, kernel_id) AS place,
         row_number() OVER (
             PARTITION BY trace_id, device, pass_id, layer_id, n, k ORDER BY start_ns, kernel_id
-        ) AS turn
+        ) AS turn,
+        sum(m) OVER (
+            PARTITION BY trace_id, device, pass_id, layer_id, n, k ORDER BY start_ns, kernel_id
+        ) AS rows_so_far
     FROM running
     WINDOW one_layer AS (PARTITION BY trace_id, device, pass_id, layer_id, is_expert)
 ),
 candidates AS (
     SELECT
         p.trace_id, p.device, p.pass_id, p.layer_id, p.kernel_id, p.n, p.k, p.turn, s.unit, s.ops,
-        s.part, s.parts, s.op_seq, s.is_fused, e.unit AS place_unit, e.fuses
+        s.part, s.parts, s.op_seq, s.is_fused, e.unit AS place_unit, e.fuses,
+        coalesce(p.layer_id IS NULL AND p.rows_so_far <= work.logit_rows, FALSE) AS is_chunk
     FROM placed AS p
+    LEFT JOIN pass_workloads AS work
+        ON work.trace_id = p.trace_id AND work.device = p.device AND work.pass_id = p.pass_id
     LEFT JOIN slots AS s
         ON s.trace_id = p.trace_id AND s.device = p.device
         AND s.pass_id = p.pass_id AND s.layer_kind = p.layer_kind AND s.n = p.n AND s.k = p.k
@@ -113,8 +120,10 @@ SELECT
     coalesce(parts, 1) AS parts, CASE WHEN unit IS NULL THEN 'position' ELSE 'shape_match' END
     AS rule
 FROM open_slots
-WHERE unit IS NULL OR turn = slot
-QUALIFY row_number() OVER (PARTITION BY trace_id, kernel_id ORDER BY unit, fuses DESC) = 1;
+WHERE unit IS NULL OR turn = slot OR (is_chunk AND slot = 1)
+QUALIFY row_number() OVER (
+    PARTITION BY trace_id, kernel_id ORDER BY turn <> slot, unit, fuses DESC
+) = 1;
 
 -- One row per device operation: how its operator is identified, and its work, from the template if
 -- shapes do not give it.

@@ -20,7 +20,8 @@
 -- pairs          BIGINT   pairs of a query and a key that it sees under a causal mask
 -- pairs_full     BIGINT   pairs without the mask
 -- logit_rows     BIGINT   rows that reach the head: those of the widest product after the layers if
---                         its shapes are known, else one per request
+--                         its shapes are known, in chunks those of all, up to new_tokens; else one
+--                         per request, in training one per token
 -- source         VARCHAR  annotation, annotation without cached tokens (none were assumed),
 --                         annotation of tokens, shapes, or shapes of tokens
 CREATE VIEW pass_workloads AS
@@ -98,10 +99,17 @@ attentions AS (
     GROUP BY s.trace_id, k.device, s.pass_id
 ),
 heads AS (
-    -- The widest product after the last layer, of equally wide ones that with the most rows.
-    SELECT trace_id, device, pass_id, arg_max(m, (n, m)) FILTER (n IS NOT NULL) AS logit_rows
+    -- The first of the widest products after the last layer, and those of its shape: chunks of the
+    -- rows, as fused losses compute them, or another model's turn.
+    SELECT
+        trace_id, device, pass_id, max(m) AS most_rows, CAST(sum(m) AS BIGINT) AS all_rows
     FROM (
-        SELECT s.trace_id, k.device, s.pass_id, w.m, w.n
+        SELECT
+            s.trace_id, k.device, s.pass_id, w.m, w.n, w.k,
+            first_value({'n': w.n, 'k': w.k}) OVER (
+                PARTITION BY s.trace_id, k.device, s.pass_id
+                ORDER BY w.n DESC, min(k.start_ns), l.op_id
+            ) AS head
         FROM _kernel_spots AS s
         JOIN kernels AS k ON k.trace_id = s.trace_id AND k.kernel_id = s.kernel_id
         JOIN passes AS p
@@ -110,8 +118,10 @@ heads AS (
         JOIN kernel_operators AS o ON o.trace_id = s.trace_id AND o.kernel_id = s.kernel_id
         JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.counted_op_id
         JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
-        WHERE s.layer_id IS NULL AND w.family = 'product'
+        WHERE s.layer_id IS NULL AND w.family = 'product' AND w.n IS NOT NULL
+        GROUP BY s.trace_id, k.device, s.pass_id, l.op_id, w.m, w.n, w.k
     )
+    WHERE n = head.n AND k = head.k
     GROUP BY trace_id, device, pass_id
 ),
 joined AS (
@@ -123,7 +133,8 @@ joined AS (
             WHEN shape.is_decode THEN 'decode'
             WHEN shape IS NOT NULL AND bool_or(shape.is_decode) OVER of_model THEN 'prefill'
         END AS phase,
-        note, shape, l.tokens, l.requests, heads.logit_rows
+        note, shape, l.requests, coalesce(note.new_tokens, shape.queries, l.tokens) AS new_tokens,
+        l.tokens, heads.most_rows, heads.all_rows
     FROM launches AS l
     LEFT JOIN noted
         ON noted.trace_id = l.trace_id AND noted.device = l.device
@@ -142,7 +153,7 @@ joined AS (
 SELECT
     trace_id, rank, device, pass_id, phase,
     coalesce(note.requests, shape.sequences, requests) AS requests,
-    coalesce(note.new_tokens, shape.queries, tokens) AS new_tokens,
+    new_tokens,
     CASE
         WHEN note.cached_tokens IS NOT NULL THEN note.cached_tokens
         WHEN note IS NULL THEN shape.keys - shape.queries
@@ -150,9 +161,13 @@ SELECT
     CASE WHEN note IS NULL THEN shape.pairs ELSE note.pairs END AS pairs,
     CASE WHEN note IS NULL THEN shape.pairs_full ELSE note.pairs_full END AS pairs_full,
     coalesce(
-        logit_rows,
         CASE
-            WHEN phase = 'training' THEN coalesce(note.new_tokens, shape.queries, tokens)
+            WHEN phase = 'training' OR all_rows = new_tokens
+                THEN greatest(most_rows, least(all_rows, coalesce(new_tokens, most_rows)))
+            ELSE most_rows
+        END,
+        CASE
+            WHEN phase = 'training' THEN new_tokens
             ELSE coalesce(note.requests, shape.sequences, requests)
         END
     ) AS logit_rows,

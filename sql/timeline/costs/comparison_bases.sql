@@ -4,17 +4,24 @@
 --
 -- key: trace_id
 --
--- trace_id      VARCHAR  trace
--- basis         VARCHAR  steady step, with the source of the steps and what they run; whole trace
---                        where it has none
--- step_source   VARCHAR  source of those steps, NULL if there are none
--- work_source   VARCHAR  source of their work, see steps
--- program       VARCHAR  what they run, NULL if not shown
--- steps         BIGINT   steady steps of the main program
--- without_work  BIGINT   of these, steps to which no device operation belongs
--- program_pct   DOUBLE   share of the steady steps' time that these take, %; NULL if there are none
--- other_steps   BIGINT   steady steps of other programs, which no measure of a comparison counts
--- devices       BIGINT   devices
+-- trace_id           VARCHAR  trace
+-- basis              VARCHAR  steady step, with the source of the steps and what they run; whole
+--                             trace where it has none
+-- step_source        VARCHAR  source of those steps, NULL if there are none
+-- work_source        VARCHAR  source of their work, see steps
+-- program            VARCHAR  what they run, NULL if not shown
+-- steps              BIGINT   steady steps of the main program
+-- without_work       BIGINT   of these, steps to which no device operation belongs
+-- program_pct        DOUBLE   share of the steady steps' time that these take, %; NULL if there are
+--                             none
+-- other_steps        BIGINT   steady steps of other programs, which no measure of a comparison
+--                             counts
+-- devices            BIGINT   devices
+-- outside_steps_pct  DOUBLE   share of the time of its device operations, of all devices, that
+--                             belong to no step, %; NULL without steps
+-- between_steps_us   DOUBLE   time of those of them that begin between the first and the last
+--                             operation of its steady steps, per device and per steady step after
+--                             the first, µs; NULL with fewer than two
 CREATE VIEW comparison_bases AS
 WITH devices AS (
     SELECT trace_id, count(*) AS devices FROM time_breakdown GROUP BY trace_id
@@ -44,6 +51,7 @@ SELECT
     END AS basis,
     mains.step_source, mains.work_source, mains.program, coalesce(mains.steps, 0) AS steps,
     coalesce(mains.without_work, 0) AS without_work, program_pct,
-    coalesce(other_steps, 0) AS other_steps, devices
+    coalesce(other_steps, 0) AS other_steps, devices, outside_steps_pct, between_steps_us
 FROM devices
-LEFT JOIN mains USING (trace_id);
+LEFT JOIN mains USING (trace_id)
+LEFT JOIN _outside_work USING (trace_id);

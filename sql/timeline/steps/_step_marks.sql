@@ -1,19 +1,15 @@
--- The sum of the numbers that a pattern's group finds in a text; NULL if it finds none, or the sum
--- exceeds 64 bits.
-CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
-    list_sum([
-        TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
-    ]) AS BIGINT
-);
-
 -- One row per interval that the trace itself marks as a step, by the evidence used for the trace:
 -- its step line, else the annotations of the source that marks the most steps, and only if there
 -- are none the steps of its optimizer.
 --
--- Of nested annotations of one source on a process or a device, only the outermost is a step. A
--- device repeats an annotation on each of its streams: that is one mark, from the first start to
--- the last end. A table of kernels names the step of each row: such a step lasts from its first
--- kernel to its last.
+-- Marks within those of another source that leave out much of the device time which these cover
+-- are parts of its steps, and are not used: more than half of it, or more than a tenth if the other
+-- source comes first in step_sources, or has several marks with at least two of the parts in each
+-- on average. The rollouts in an iteration of reinforcement learning are such parts, and the
+-- micro-batches of a training step. The iterations of an engine are none, though it may sample
+-- behind its marks, if one step of a profiler is around all of them, or one around each. A mark
+-- covers what the host issued during it, or, where that is unknown, what a device started.
+--
 -- trace_id     VARCHAR  trace
 -- marked_by    VARCHAR  host, device or rows (of a table)
 -- device       INTEGER  device of the mark, NULL for the host's
@@ -27,157 +23,86 @@ CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
 -- start_ns     BIGINT   start of the mark, ns
 -- end_ns       BIGINT   end of the mark, ns
 CREATE VIEW _step_marks AS
-WITH line_marks AS (
-    -- The number alone or, on GPUs, behind the name of the annotation: train 10.
-    SELECT
-        events.trace_id, lines.device,
-        TRY_CAST(split_part(name, ' ', -1) AS BIGINT) AS step_number, start_ns, end_ns
-    FROM events
-    JOIN lines USING (trace_id, pid, tid)
-    WHERE lane = 'device' AND role = 'step' AND dur_ns > 0
-),
-annotations AS (
-    SELECT trace_id, 'host' AS marked_by, NULL AS device, pid, tid, name, start_ns, end_ns
-    FROM events
-    WHERE
-        lane IN ('host', 'device') AND dur_ns > 0
-        -- If annotations are written as operators (Ascend, PyTorch 1.8), names show steps.
-        AND (
-            category = 'user_annotation'
-            OR (category IN ('cpu_op', 'operator') AND starts_with(name, 'ProfilerStep#'))
-        )
-    UNION ALL
-    SELECT trace_id, 'device', device, NULL, NULL, name, min(start_ns), max(end_ns)
-    FROM (
-        SELECT
-            trace_id, coalesce(events.device, processes.device) AS device, name,
-            external_id, if(external_id IS NULL, event_id, NULL) AS own_id, start_ns, end_ns
-        FROM events
-        LEFT JOIN device_processes AS processes USING (trace_id, pid)
-        WHERE
-            lane IN ('host', 'device') AND category = 'gpu_user_annotation' AND dur_ns > 0
-    )
-    GROUP BY trace_id, device, name, external_id, own_id
-),
-ruled AS (
-    SELECT
-        a.name,
-        arg_min(
-            {
-                'step_source': r.step_source, 'stage': r.stage,
-                'requests_pattern': r.requests_pattern, 'tokens_pattern': r.tokens_pattern
-            },
-            r.priority
-        ) AS rule
-    FROM (
-        SELECT name, unnest(_matching_step_rules(name)) AS priority
-        FROM (SELECT DISTINCT name FROM annotations)
-    ) AS a
-    JOIN step_rules AS r ON r.priority = a.priority
-    GROUP BY a.name
-),
-names AS (
-    SELECT
-        name, rule.step_source AS step_source, rule.stage AS stage,
-        _sum_of_matches(name, rule.requests_pattern) AS requests,
-        _sum_of_matches(name, rule.tokens_pattern) AS tokens,
-        CASE
-            WHEN rule.step_source <> 'engine step'
-                THEN TRY_CAST(nullif(regexp_extract(name, '(\d+)', 1), '') AS BIGINT)
-        END AS step_number
-    FROM ruled
-),
-host_lines AS (
-    SELECT trace_id, pid, tid
-    FROM lines
-    WHERE role = 'host'
-),
-numbered AS (
-    -- JAX: annotations of the host with a step number, whatever their names.
-    SELECT
-        trace_id, pid, tid, name, start_ns, end_ns,
-        TRY_CAST(coalesce(args ->> '$.step_num', args ->> '$.group_id') AS BIGINT) AS step_number
-    FROM events
-    SEMI JOIN host_lines USING (trace_id, pid, tid)
-    WHERE
-        lane = 'host' AND dur_ns > 0
-        AND (contains(args, '"step_num"') OR contains(args, '"group_id"'))
-),
-numbered_names AS (
-    SELECT
-        trace_id, name, count(DISTINCT step_number) AS steps, sum(end_ns - start_ns) AS total_ns
-    FROM numbered
-    WHERE step_number IS NOT NULL
-    GROUP BY trace_id, name
-),
-step_names AS (
-    SELECT trace_id, arg_max(name, (steps, total_ns, name)) AS name
-    FROM numbered_names
-    GROUP BY trace_id
-),
-table_marks AS (
-    SELECT
-        trace_id, device, step_id AS step_number, min(start_ns) AS start_ns, max(end_ns) AS end_ns
-    FROM ascend_kernels
-    WHERE step_id IS NOT NULL AND counted
-    GROUP BY trace_id, device, step_id
-),
-found AS (
-    SELECT
-        trace_id, 'device' AS marked_by, device, CAST(NULL AS VARCHAR) AS pid,
-        CAST(NULL AS VARCHAR) AS tid, 'step line' AS step_source, step_number,
-        CAST(NULL AS VARCHAR) AS stage, CAST(NULL AS BIGINT) AS requests,
-        CAST(NULL AS BIGINT) AS tokens, start_ns, end_ns
-    FROM line_marks
-    UNION ALL
-    SELECT
-        trace_id, 'rows', device, NULL, NULL, 'profiler step', step_number, NULL, NULL, NULL,
-        start_ns, end_ns
-    FROM table_marks
-    UNION ALL
-    SELECT
-        trace_id, marked_by, device, pid, tid, step_source, step_number, stage, requests,
-        tokens, start_ns, end_ns
-    FROM annotations
-    JOIN names USING (name)
-    UNION ALL
-    SELECT
-        trace_id, 'host', NULL, pid, tid, 'train step', step_number, NULL, NULL, NULL, start_ns,
-        end_ns
-    FROM numbered
-    SEMI JOIN step_names USING (trace_id, name)
-    WHERE step_number IS NOT NULL
-    UNION ALL
-    SELECT
-        trace_id, 'host', NULL, pid, tid, 'optimizer step', NULL, NULL, NULL, NULL, start_ns, end_ns
-    FROM _optimizer_marks
-),
-reaching AS (
-    SELECT
-        *,
-        max(end_ns) OVER (
-            PARTITION BY trace_id, step_source, marked_by, device, pid
-            ORDER BY start_ns, end_ns DESC, stage, step_number
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS reached_ns
-    FROM found
-),
-outermost AS (
-    SELECT * EXCLUDE (reached_ns)
-    FROM reaching
-    WHERE
-        step_source = 'step line' OR marked_by = 'rows'
-        OR coalesce(end_ns > reached_ns, TRUE)
+WITH found AS MATERIALIZED (
+    SELECT * FROM _marked_steps
 ),
 counts AS (
     -- A device repeats the host's marks.
-    SELECT trace_id, step_source, max(marks) AS marks
+    SELECT trace_id, step_source, max(marks) AS marks, bool_or(in_rows) AS in_rows
     FROM (
-        SELECT trace_id, step_source, device, count(*) AS marks
-        FROM outermost
+        SELECT
+            trace_id, step_source, device, count(*) AS marks,
+            bool_or(marked_by = 'rows') AS in_rows
+        FROM found
         GROUP BY trace_id, step_source, device
     )
     GROUP BY trace_id, step_source
+),
+contested AS (
+    SELECT trace_id, step_source, marks, priority
+    FROM counts
+    JOIN step_sources USING (step_source)
+    WHERE step_source NOT IN ('step line', 'optimizer step') AND NOT in_rows
+    QUALIFY count(*) OVER (PARTITION BY trace_id) > 1
+),
+reaches AS (
+    -- Of marks that overlap, as those of several processes, one may last beyond later ones.
+    SELECT
+        trace_id, step_source, coalesce(device, -1) AS place, start_ns,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, step_source, device ORDER BY start_ns, end_ns
+            ROWS UNBOUNDED PRECEDING
+        ) AS reached_ns
+    FROM found
+    SEMI JOIN contested USING (trace_id, step_source)
+),
+operations AS (
+    SELECT
+        trace_id, step_source, kernel_id, dur_ns, coalesce(issued_ns, start_ns) AS at_ns,
+        if(issued_ns IS NULL, device, -1) AS place
+    FROM kernels
+    JOIN contested USING (trace_id)
+),
+covered AS (
+    SELECT operations.trace_id, operations.step_source, kernel_id, dur_ns
+    FROM operations
+    ASOF JOIN reaches
+        ON reaches.trace_id = operations.trace_id
+        AND reaches.step_source = operations.step_source
+        AND reaches.place = operations.place
+        AND reaches.start_ns <= operations.at_ns
+    WHERE at_ns < reached_ns
+),
+totals AS (
+    SELECT trace_id, step_source, marks, priority, coalesce(sum(dur_ns), 0) AS total_ns
+    FROM contested
+    LEFT JOIN covered USING (trace_id, step_source)
+    GROUP BY trace_id, step_source, marks, priority
+),
+shared AS (
+    SELECT
+        part.trace_id, part.step_source, whole.step_source AS whole_source,
+        sum(part.dur_ns) AS shared_ns
+    FROM covered AS part
+    JOIN covered AS whole USING (trace_id, kernel_id)
+    WHERE part.step_source <> whole.step_source
+    GROUP BY part.trace_id, part.step_source, whole.step_source
+),
+parts AS (
+    SELECT part.trace_id, part.step_source
+    FROM totals AS part
+    JOIN totals AS whole
+        ON whole.trace_id = part.trace_id AND whole.step_source <> part.step_source
+    LEFT JOIN shared
+        ON shared.trace_id = part.trace_id AND shared.step_source = part.step_source
+        AND shared.whole_source = whole.step_source
+    WHERE
+        coalesce(shared_ns, 0) >= 0.9 * part.total_ns
+        AND coalesce(shared_ns, 0) < whole.total_ns * if(
+            whole.priority < part.priority
+            OR whole.marks > 1 AND part.marks >= 2 * whole.marks,
+            0.9, 0.5
+        )
 ),
 chosen AS (
     SELECT
@@ -187,11 +112,12 @@ chosen AS (
             (step_source <> 'step line', step_source = 'optimizer step', -marks, priority)
         ) AS step_source
     FROM counts
+    ANTI JOIN parts USING (trace_id, step_source)
     JOIN step_sources USING (step_source)
     GROUP BY trace_id
 )
 SELECT
     trace_id, marked_by, device, pid, tid, step_source, step_number, stage, requests, tokens,
     start_ns, end_ns
-FROM outermost
+FROM found
 SEMI JOIN chosen USING (trace_id, step_source);

@@ -20,16 +20,6 @@ WITH marked AS (
     WHERE work_source IS NOT NULL
     GROUP BY trace_id
 ),
-operations AS (
-    SELECT
-        ops.trace_id, sum(self_ns) AS total_ns,
-        sum(self_ns) FILTER (work.kernel_id IS NOT NULL) AS in_steps_ns
-    FROM _device_ops AS ops
-    LEFT JOIN _step_work AS work
-        ON work.trace_id = ops.trace_id AND work.kernel_id = ops.kernel_id
-    WHERE role = 'op'
-    GROUP BY ops.trace_id
-),
 held AS (
     SELECT trace_id, sum(end_ns - start_ns) / 1000.0 AS held_us
     FROM _idle_intervals
@@ -43,10 +33,10 @@ measures AS (
     SELECT
         trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
         CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
-        100.0 * (total_ns - coalesce(in_steps_ns, 0)) / nullif(total_ns, 0) AS outside_steps,
+        outside_steps_pct AS outside_steps,
         coalesce(100.0 * held_us / nullif(window_us, 0), 0) AS work_not_recorded
     FROM marked
-    JOIN operations USING (trace_id)
+    JOIN _outside_work USING (trace_id)
     LEFT JOIN held USING (trace_id)
     LEFT JOIN windows USING (trace_id)
 ),

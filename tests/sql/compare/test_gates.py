@@ -32,6 +32,14 @@ def decode(*works, name="step[DECODE bs=8]", between=10, only=None):
     return trace.add("cpu_op", only or "aten::mm", 0, 1, 1, 2)
 
 
+def beside(dur):
+    """The same five steps, and behind each an operation launched outside, in time that the step does not take."""
+    trace = decode(*[(60, 20)] * 5, between=dur + 10, only=f"aten::{dur}")
+    for step in range(5):
+        trace.run(1085 + step * (90 + dur), dur, 20 * step + 15)
+    return trace
+
+
 #: All of them run the device long after the host is done: no operation lies in the time of its step on the host.
 CASES = {
     "before": decode(*[(60, 20)] * 5),
@@ -46,6 +54,10 @@ CASES = {
     "two slower": decode((69, 20), (69, 20)),
     "three": decode(*[(60, 20)] * 3),
     "hollow": decode((60, 20), (60, 20), (), (60, 20), (60, 20)),
+    "sampling": beside(8),
+    "sampling longer": beside(11),
+    "sampling far longer": beside(18),
+    "update": beside(90),
     "batch": decode(*[(40, 10)] * 5, name="step[DECODE bs=4]"),
     "prefill": decode(*[(300, 100)] * 5, name="step[EXTEND bs=1 toks=100]"),
     "nothing launched": decode(*[()] * 3).run(5000, 10),
@@ -83,6 +95,11 @@ def test_a_gate_passes_on_evidence_alone(lake):
         ("before", "three"): ("pass", []),
         ("before", "hollow"): ("unknown", ["no work in a step"]),
         ("before", "nothing launched"): ("unknown", ["no work in a step"]),
+        # Between steps of 80 a growth of 3 is allowed, one of 10 is more than 5 %. Of 90 + 80, most is in no step.
+        ("sampling", "sampling longer"): ("pass", []),
+        ("sampling", "sampling far longer"): ("unknown", ["work outside steps"]),
+        ("sampling far longer", "sampling"): ("pass", []),
+        ("update", "update"): ("unknown", ["work outside steps", "work outside steps"]),
         # Fewer requests, in less time: that is no improvement, and the way back no regression.
         ("before", "batch"): ("unknown", ["different work"]),
         ("batch", "before"): ("unknown", ["different work"]),

@@ -186,6 +186,7 @@ quant     | void transformer_engine::detail::cast_transpose_general_kernel<8ul, 
 moe_routing | _row_id_map_pass_1_kernel
 moe_routing | _make_chunk_sort_map_kernel
 moe_routing | _sort_chunks_by_map_kernel
+moe_routing | _unpermute_bwd_with_merging_probs_kernel
 communication | void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<tensorrt_llm::kernels::moe_comm::BlockPolicy, 8>(int const*, tensorrt_llm::kernels::moe_comm::DispatchKernelPointers)
 communication | void tensorrt_llm::kernels::moe_comm::moeA2ACombineKernel<__nv_bfloat16, tensorrt_llm::kernels::moe_comm::BlockPolicy, 8>(tensorrt_llm::kernels::moe_comm::CombineKernelPointers, int)
 moe_routing | void tensorrt_llm::kernels::moe_comm::moeA2APrepareDispatchKernel(int*, int, int, unsigned int*)

@@ -291,6 +291,16 @@ def test_functors_of_optimizers_are_known_by_their_names(lake):
     assert [name for (name,) in found] == names
 
 
+def test_memory_efficient_attention_is_backward_by_a_letter_of_its_name(lake):
+    # Without the parameters, as Nsight's short names have it: F is forward, B backward.
+    names = [f"fmha_cutlass{letter}_bf16_aligned_64x64_k64_sm80" for letter in "FB"]
+    assert lake.rows(
+        "SELECT name, direction FROM (SELECT unnest($1) AS name) JOIN direction_rules AS r "
+        "ON r.subject = 'kernel' AND regexp_matches(name, r.pattern)",
+        [names],
+    ) == [(names[1], "backward")]
+
+
 @in_one_lake
 def test_interleaved_microbatches_without_a_mark_are_one_step(tmp_path):
     with gzip.open(data_file("kineto/deepseek-v3_train_h800.json.gz")) as file:

@@ -294,6 +294,14 @@ def test_the_synthetic_deepseek_v4_trace_has_the_published_totals_under_its_prof
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("profile", ["dsv3_mla", "dsv4_csa_hca"])
+def test_products_of_cublas_with_the_architecture_in_their_name_are_of_the_same_type_as_without(profile):
+    names = {"gemm_fp8": "nvjet_{}qqtst_128x128_128x6_1x2_h_bz_TNT", "gemm_bf16": "nvjet_{}tst_64x8_64x16_4x1_v_bz_TNT"}
+    for expected, name in names.items():
+        versions = {name.format(architecture) for architecture in ("", "sm90_", "sm100_")}
+        assert {category for category, *_ in winners(versions, profile).values()} == {expected}
+
+
 def test_without_a_profile_the_same_kernels_fall_into_the_general_categories():
     totals = category_totals(synthetic_deepseek_v4())
     assert not totals.keys() & {"mla", "moe", "allreduce", "rmsnorm", "gemm_fp8", "moe_gate"}

@@ -1,10 +1,12 @@
 """What a forward pass has to compute: tokens, requests and pairs, by annotations of engines and by shapes."""
 
+import json
+
 import pytest
 
 import tracelake
 
-from ...kernel_traces import one_layer_model
+from ...kernel_traces import one_layer_model, tiny_config
 
 COLUMNS = "phase, requests, new_tokens, cached_tokens, pairs, pairs_full, logit_rows, source"
 NOTES = {
@@ -77,6 +79,39 @@ def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
         "SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention' AND trace_id = $1", [lake.resolve("mixed")]
     )
     assert flop == 2 * 2110 * 4 * 128
+
+
+#: Of 64 tokens: the rows of each product of the head, whether a backward function follows, and the head's rows.
+HEADS = {
+    "chunks": ((16, 16, 16, 16), False, 64),
+    # The last token predicts nothing.
+    "chunks of training": ((16, 16, 16, 15), True, 63),
+    "computed again": ((64, 64), True, 64),
+    # One row each: of the model and of its draft.
+    "two models": ((1, 1), False, 1),
+}
+
+
+def test_rows_of_a_head_in_chunks_are_those_of_all(tmp_path):
+    for name, (rows, trained, _) in HEADS.items():
+        path = one_layer_model(tmp_path, name, head_rows=rows)
+        trace = json.loads(path.read_text())
+        if trained:
+            [call] = [event for event in trace["traceEvents"] if event["name"] == "aten::mm"][-1:]
+            function = "autograd::engine::evaluate_function: MmBackward0"
+            trace["traceEvents"].append(call | {"name": function, "ts": call["ts"] + 500, "args": {}})
+        path.write_text(json.dumps(trace))
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(*[tmp_path / f"{name}.json" for name in HEADS], model=tiny_config(tmp_path))
+        found = "SELECT trace, r.phase, logit_rows FROM pass_workloads AS r JOIN traces USING (trace_id) ORDER BY 1"
+        assert lake.rows(found) == sorted(
+            (name, "training" if trained else "prefill", rows) for name, (_, trained, rows) in HEADS.items()
+        )
+        # All chunks run the operator, what another model runs does not.
+        kernels = (
+            "SELECT trace, count(*) FROM operator_kernels JOIN traces USING (trace_id) WHERE op = 'lm_head' GROUP BY 1"
+        )
+        assert dict(lake.rows(kernels)) == {"chunks": 4, "chunks of training": 4, "computed again": 1, "two models": 1}
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,49 @@ def test_the_iterations_of_an_executor_are_steps_of_a_stage_with_the_requests_of
         assert rows == [("engine step", *step) for step in executed.values() if step]
 
 
+def nested(outer, inner, within, between):
+    """Steps with others in them: the device works a time for each of these, launched within, and one behind them."""
+    trace, at = Trace(), 1000
+    for step in range(outer):
+        trace.mark(f"ProfilerStep#{step}", 100 * step, 100)
+        for part in range(within):
+            launch = 100 * step + 20 * part + 5
+            trace.mark(inner, launch - 1, 10).run(at, between, launch)
+            at += between
+        trace.run(at, 100 - within * between, 100 * step + 95)
+        at += 100 - within * between
+    return trace
+
+
+DECODE = "step[DECODE bs=8]"
+#: Each step takes the device 100. The steps: their source, how many, how long the device works for each.
+NESTED = {
+    # Three rollouts of 20 in each of two iterations leave out the update of 40; of 32, what is behind them of 4.
+    "rollouts": (nested(2, DECODE, 3, 20), ("profiler step", 2, 100)),
+    "iterations of decodes alone": (nested(2, DECODE, 3, 32), ("engine step", 6, 32)),
+    # One step of a profiler does not repeat; but here the decodes are less than half of it.
+    "all decodes in one": (nested(1, DECODE, 4, 20), ("engine step", 4, 20)),
+    "few decodes in one": (nested(1, DECODE, 4, 12), ("profiler step", 1, 100)),
+    # Each step of the profiler is one of the engine, and has its sampling.
+    "a decode in each": (nested(3, DECODE, 1, 80), ("engine step", 3, 80)),
+    # Micro-batches leave out the optimizer, also of a single step.
+    "micro-batches": (nested(3, "batch 0", 4, 22), ("profiler step", 3, 100)),
+    "micro-batches of one": (nested(1, "batch 0", 4, 22), ("profiler step", 1, 100)),
+    # Marks behind the only step of the profiler are not within it.
+    "apart": (nested(1, DECODE, 0, 0).mark(DECODE, 200, 10).run(2000, 30, 205).mark(DECODE, 300, 10).run(3000, 30, 305),
+              ("engine step", 2, 30)),
+}  # fmt: skip
+
+
+def test_marks_that_leave_out_much_of_the_steps_around_them_are_parts_of_these(tmp_path):
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(*[trace.write(tmp_path / f"{name}.json") for name, (trace, _) in NESTED.items()])
+        steps = "SELECT trace, step_source, count(*), max(busy_us) FROM steps JOIN traces USING (trace_id) GROUP BY ALL"
+        assert {trace: tuple(found) for trace, *found in lake.rows(steps)} == {
+            name: found for name, (_, found) in NESTED.items()
+        }
+
+
 def test_scattered_work_as_plain_python_has_it(tmp_path):
     """Steps whose work lags, overlaps and mixes on three streams; the law, not a case."""
     chance, trace = random.Random(7), Trace()
