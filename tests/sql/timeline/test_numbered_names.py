@@ -8,7 +8,7 @@ import pytest
 import tracelake
 
 from ...kernel_traces import Trace
-from ...lakes import in_one_lake
+from ...lakes import Files, in_one_lake
 
 NORM = "vectorized_layer_norm_kernel<c10::BFloat16, float>"
 
@@ -74,3 +74,36 @@ def test_the_parts_of_a_trace_have_both_norms_and_one_layer(norms):
     ]  # fmt: skip
     keys = norms.rows("SELECT DISTINCT layer_key FROM regions WHERE contains(path, 'norm') ORDER BY 1")
     assert keys == [("block.#=>norm1",), ("block.#=>norm2",)]
+
+
+#: What each step's call of the host is named, by what idle time in it is listed under.
+STEPS = {
+    "engine step": "execute_{0}_context_0(sq0sk0sqsq0sqsk0)_generation_4(sq4sk{0}sqsq4sqsk{0})",
+    "profiler step": "ProfilerStep#{0}",
+    "chunk #": "chunk {0}",
+    "nn.Module: Linear_#": "nn.Module: Linear_{0}",
+    "fc1": "fc1",
+}
+
+
+def waiting(name):
+    """Return four calls, each of 500 with a launch at 300 of it, every 1000; each kernel runs for 10."""
+    trace = Trace()
+    for nth in range(4):
+        at = 1000 * nth
+        add = trace.module if name.startswith("nn.Module: ") else trace.note
+        add(name.format(nth).removeprefix("nn.Module: "), at, 500)
+        trace.kernel(NORM, at + 300, at + 301, 10)
+    return trace
+
+
+@in_one_lake
+def test_idle_time_in_steps_and_layers_is_one_row_whatever_their_numbers(tmp_path):
+    lake = yield Files(*(waiting(name).write(tmp_path / f"{nth}.json") for nth, name in enumerate(STEPS.values())))
+    for activity, trace_id in zip(STEPS, lake.ids.values(), strict=True):
+        rows = lake.rows(
+            "SELECT host_activity, intervals, idle_us, max_us FROM idle_causes "
+            "WHERE trace_id = $1 AND cause = 'launch not issued' ORDER BY idle_us", [trace_id],
+        )  # fmt: skip
+        # Of each of the three gaps 189 are in the call that launched before, 500 in none, 300 in the one that launches.
+        assert rows == [(activity, 3, 3 * 489, 489), (None, 3, 3 * 500, 500)]
