@@ -46,11 +46,11 @@ def layer_types(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDB
 def layer_diff(
     store: Store, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
 ) -> duckdb.DuckDBPyRelation:
-    """Return the kernels of two layers of a trace side by side; those that only one of them runs come first."""
+    """Return the kernels of two layers of a trace side by side, the largest difference first."""
     sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
     return store.sql(
         f"SELECT * FROM layer_diff({modules.quoted(locate(store, trace))}, {sides}) "
-        "ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, name"
+        "ORDER BY rank, device, abs(diff_us) DESC, list_position(['a', 'b', 'both'], side), a_us DESC, name"
     )
 
 

@@ -262,10 +262,10 @@ def _filtered(store: Store, word: str) -> tuple[str, ...]:
         rows = store.rows("SELECT trace_id FROM trace_labels WHERE key = $1 AND value GLOB $2", [key, pattern])
         found = {one for (one,) in rows} if found is None else found & {one for (one,) in rows}
     if not found:
-        values = store.rows(
-            "SELECT DISTINCT value FROM trace_labels WHERE key = $1 ORDER BY value LIMIT 6", [terms[-1][0]]
-        )
-        raise UsageError(f"{word}: no trace is so. Values of {terms[-1][0]}: {', '.join(v for (v,) in values)}.")
+        rows = store.rows("SELECT DISTINCT value FROM trace_labels WHERE key = $1 ORDER BY value", [terms[-1][0]])
+        values = ", ".join(value for (value,) in rows[:_MOST_NAMED])
+        more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
+        raise UsageError(f"{word}: no trace is so. Values of {terms[-1][0]}: {values}{more}.")
     return tuple(sorted(found))
 
 

@@ -87,8 +87,8 @@ def perfetto(
         raise UsageError(f"--format {format_}: a file is of perfetto or chrome. For a table, redirect stdout.")
     file_format = format_ if format_ != "table" else format_of(output or "")
     opened = _of_run(lake, trace) if ranks else open_at(lake, trace)
-    needs_pass = file_format == "chrome" or layers or ("layer" in wanted and "pass" not in wanted)
-    one = find_one_pass(opened, trace, pass_) if needs_pass or pass_ not in (None, "all") else None
+    needs_pass = file_format == "chrome" or ((layers or "layer" in wanted) and "pass" not in wanted)
+    one = find_one_pass(opened, trace, pass_) if needs_pass or pass_ not in (None, "all") else wanted.get("pass")
     given: dict[str, Any] = {"layers": layers, "at": wanted, "ranks": ranks, "format": file_format}
     if not open_ and output is not None:
         _say(opened.write_perfetto(trace, output, one, **given), one)

@@ -67,7 +67,7 @@ COLUMNS = {
     "comparisons": """
         SELECT
             side, traces, runs, steps, round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
-            round(change_ns / 1e6, 3) AS change_ms, round(change_pct, 2) AS change_pct,
+            round(change_ns / 1e6, 4) AS change_ms, round(change_pct, 2) AS change_pct,
             round(detectable_pct, 2) AS noise_pct, verdict, round(before_matched_pct, 1) AS before_matched_pct,
             round(after_matched_pct, 1) AS after_matched_pct, doubts
         FROM rows
@@ -78,8 +78,8 @@ COLUMNS = {
             repeat('  ', list_position(['step', 'part', 'category', 'module', 'operator'], level) - 1)
             || if(name = '', '(unknown)', name) AS term,
             round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
-            round(change_ns / 1e6, 3) AS change_ms, round(more_work_ns / 1e6, 3) AS more_work_ms,
-            round(slower_work_ns / 1e6, 3) AS slower_work_ms, round(detectable_ns / 1e6, 3) AS noise_ms,
+            round(change_ns / 1e6, 4) AS change_ms, round(more_work_ns / 1e6, 4) AS more_work_ms,
+            round(slower_work_ns / 1e6, 4) AS slower_work_ms, round(detectable_ns / 1e6, 4) AS noise_ms,
             round(matched_pct, 1) AS matched_pct, verdict
         FROM rows
         ORDER BY side, place
@@ -89,7 +89,7 @@ COLUMNS = {
             device, side, category, display_name, a_count, b_count, round(a_us, 3) AS a_us,
             round(b_us, 3) AS b_us, diff_us
         FROM rows
-        ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, rows.name
+        ORDER BY rank, device, abs(diff_us) DESC, list_position(['a', 'b', 'both'], side), a_us DESC, rows.name
         """,
     "shapes": """
         SELECT

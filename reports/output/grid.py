@@ -160,15 +160,20 @@ def _aligned(field: Field) -> Field:
     return replace(field, cells=aligned(field.cells))
 
 
-def aligned(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """Pad the cells of a column to the same number of decimals, if all are numbers or empty."""
+def aligned(cells: tuple[str, ...], space: str = " ") -> tuple[str, ...]:
+    """Pad the cells of a column to the same number of decimals, if all are numbers or empty.
+
+    Zeros fill up to the third decimal, spaces the rest: numbers of 1 or more are rounded to three, smaller ones have
+    as many decimals as they need.
+    """
     places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
     if not places or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
         return cells
 
     def padded(cell: str) -> str:
         whole, _, decimals = cell.partition(".")
-        return f"{whole}.{decimals:0<{places}}" if cell else ""
+        filled = f"{decimals:0<{min(places, 3)}}"
+        return f"{whole}.{filled}" + space * (places - len(filled)) if cell else ""
 
     return tuple(map(padded, cells))
 
@@ -312,9 +317,9 @@ def _cut_apart(texts: Iterable[str], width: int) -> dict[str, str]:
 
 def share_of(field: Field, cell: str) -> float:
     """Return the length of a cell's bar, from 0 to 1."""
-    numbers = [float(text) for text in field.cells if _NUMBER.fullmatch(text)]
+    numbers = [float(text) for text in field.cells if _NUMBER.fullmatch(text.rstrip())]
     whole = 100.0 if field.look.kind == "share" and max(numbers, default=0) <= 100 else max(numbers, default=0)
-    return float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell) else 0.0
+    return float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell.rstrip()) else 0.0
 
 
 def bar(share: float, width: int) -> str:

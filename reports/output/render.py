@@ -24,7 +24,7 @@ from ...engine.text import cell, json_text, markdown, markdown_prose, printable
 from .files import writing
 from .grid import write_grid
 from .screen import PLAIN, Screen
-from .table import Table
+from .table import Table, decimal
 
 if TYPE_CHECKING:
     import duckdb
@@ -299,7 +299,7 @@ def shown_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+        return decimal(value)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
     if isinstance(value, bool):

@@ -57,8 +57,15 @@ def shown(value: Any, decimals: int | None = None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".") if decimals is None else f"{value:.{decimals}f}"
+        return decimal(value) if decimals is None else f"{value:z.{decimals}f}"
     return str(value)
+
+
+def decimal(value: float) -> str:
+    """Return a number with three decimals, below 1 with six significant digits, without zeros at its end or -0."""
+    if abs(value) >= 1e15 or 0 < abs(value) < 1:
+        return f"{value:.6g}"
+    return f"{value:z.3f}".rstrip("0").rstrip(".")
 
 
 def cut(name: str, length: int) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ...engine.store import Store
 
 Row = dict[str, Any]
+#: As wide as a figure, and not left out at the end of a cell.
+_FIGURE_SPACE = "\u2007"
 
 
 def objects(store: Store, query: str, **parameters: Any) -> list[Row]:
@@ -42,7 +44,7 @@ def aligned_cells(table: Table) -> list[list[str]]:
         return []
     rows = table.cells()
     columns = [
-        aligned(cells) if column.numeric else cells
+        aligned(cells, _FIGURE_SPACE) if column.numeric else cells
         for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True)
     ]
     return [list(row) for row in zip(*columns, strict=True)]

@@ -54,10 +54,12 @@ def part_of(
             enclosing pass or step, or in the whole trace.
 
     Raises:
-        UsageError: the trace has no such pass or place.
+        UsageError: the trace has no such pass or place, or the place is outside of the given pass or layers.
     """
     wanted = dict(at or {})
     of_pass = wanted.pop("pass", pass_id)
+    if pass_id not in (None, of_pass):
+        raise UsageError(f"pass {of_pass}: outside of pass {pass_id}, which the file was to have alone.")
     if layers or "layer" in wanted or (of_pass is not None and not wanted):
         of_pass = chosen_pass(store, trace_id) if of_pass is None else of_pass
         if of_pass is None or of_pass not in pass_ids(store, trace_id):
@@ -72,6 +74,9 @@ def part_of(
         raise UsageError(f"give one of {', '.join(wanted)} to look at.")
     for kind, number in wanted.items():
         look = _place(store, trace_id, kind, number, of_pass)
+        if window is not None and not (look[0] < window[1] and max(look[1], look[0] + 1) > window[0]):
+            of = f"layers {', '.join(map(str, layers))} of pass {of_pass}" if layers else f"pass {of_pass}"
+            raise UsageError(f"{kind} {number}: outside of {of}, which the file was to have alone.")
         window = window or (look if kind == "step" else _around(store, trace_id, look[0]))
     if window is None:
         [whole] = store.rows(

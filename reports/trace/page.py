@@ -201,7 +201,7 @@ def _parts(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
     first = "the trace names no modules, so categories" if rows[0]["kind"] == "category" else "modules"
     see = (
         f"Each part stands below the one that it is in: {first}, then operators, then kernels. The widest path down is "
-        "where to look. # is any number: the layers of a model are one."
+        "where to look. # counts, as in layers.3: the layers of a model are one."
     )
     drawn = charts.icicle("icicle", "Own time of all devices' operations", list(_placed(rows)))
     return Section("parts", "Where the time goes", see, (drawn,), folds=(Fold(nested, "nested_parts"), *folds))

@@ -72,7 +72,8 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
         check_target(output)
     trace_id = locate(store, trace)
     if pass_id is not None and pass_id not in (known := pass_ids(store, trace)):
-        raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
+        has = f"passes {known[0]} to {known[-1]}" if known else "none"
+        raise UsageError(f"{trace}: has no pass {pass_id}; it has {has}.")
     one = chosen_pass(store, trace_id) if pass_id is None else pass_id
     text = as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
     if output is not None:

@@ -74,12 +74,18 @@ def test_compute_flow_shows_the_model_the_layer_and_its_kernels(run):
     ]  # fmt: skip
 
 
-def test_two_layers_compared_show_first_what_only_one_of_them_runs(run):
+def test_two_layers_compared_show_the_largest_difference_first(run):
     _, out, _ = run("kernels", "decode", "--layer", "2", "--compare-layer", "3", "--format", "json")
     rows = json.loads(out)
+    # Layer 2 has an indexer, layer 3 a compressor; what both run takes as long, but four times as long in pass 0.
     assert [row["side"] for row in rows[:6]] == ["a", "a", "a", "a", "b", "both"]
     assert rows[0]["name"] == "void deep_gemm::sm90_fp8_paged_mqa_logits<1>"
     assert (rows[0]["a_us"], rows[0]["b_us"], rows[0]["diff_us"]) == (300, 0, -300)
+    words = ("kernels", "decode", "--layer", "2", "--compare-layer", "3", "--compare-pass", "0", "--format", "json")
+    _, out, _ = run(*words)
+    changed = [row["diff_us"] for row in json.loads(out) if row["diff_us"]]
+    assert changed[:2] == [-3000, -3000]
+    assert changed == sorted(changed, key=abs, reverse=True)
 
 
 def test_a_layer_compared_with_itself_in_another_pass_shows_the_warm_up(run):
@@ -146,7 +152,7 @@ def test_without_passes_a_command_ends_with_1_and_names_kernels_that_might_mark_
         (["perfetto", "decode", "--at", "step=99", "-o", "x.pftrace"], "step 99: the trace has none"),
         (["perfetto", "decode", "--kernel", "99999", "-o", "x.pftrace"], "kernel 99999: the trace has none"),
         (["report", "decode", "-o", "x.pdf"], "Markdown (.md) or JSON (.json)"),
-        (["report", "decode", "--pass", "9"], "no pass 9"),
+        (["report", "decode", "--pass", "9"], "no pass 9; it has passes 0 to 4"),
     ],
 )
 def test_a_question_that_has_no_answer_ends_with_2_and_says_why(run, words, message):

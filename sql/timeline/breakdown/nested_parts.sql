@@ -2,8 +2,9 @@
 -- of these. Parts of a level are disjoint; those inside a part sum to its time exactly. In a trace
 -- without modules the first level is the category of the kernels.
 --
--- Numbers in module names are ignored, so that the layers of a model are one part; modules below
--- the sixth level are counted in it. A level without a name is left out.
+-- A number that counts (layers.3, Linear_3) is # in the name of a module, so that the layers of a
+-- model are one part; one within a name (fc1, conv2d) stays. Modules below the sixth level are
+-- counted in it. A level without a name is left out.
 --
 -- key: trace_id, path
 --
@@ -15,27 +16,34 @@
 -- self_us   DOUBLE     own time of these on all devices, µs
 -- self_pct  DOUBLE     share of the own times of all operations of the trace, %
 CREATE VIEW nested_parts AS
-WITH named AS (
+WITH gathered AS (
     SELECT
-        ops.trace_id, ops.self_ns,
-        string_split(regexp_replace(ops.path, '\d+', '#', 'g'), '=>')[:6] AS modules,
-        count(ops.path) OVER (PARTITION BY ops.trace_id) = 0 AS is_flat, ops.category,
+        ops.trace_id, ops.path, ops.category,
         coalesce(kernels.op_name, captured.op_name) AS operator,
         CASE
             WHEN ops.hlo_category IS NOT NULL
                 THEN if(ops.dedup_name = ops.name, ops.canonical_name, ops.dedup_name)
             ELSE coalesce(kernels.display_name, ops.canonical_name)
-        END AS kernel
+        END AS kernel,
+        count(*) AS calls, sum(ops.self_ns) AS self_ns
     FROM _device_ops AS ops
     LEFT JOIN kernels
         ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
     LEFT JOIN captured_kernels AS captured
         ON captured.trace_id = ops.trace_id AND captured.kernel_id = ops.kernel_id
     WHERE ops.role = 'op'
+    GROUP BY ALL
+),
+named AS (
+    SELECT
+        trace_id, category, operator, kernel, calls, self_ns,
+        string_split(_numbers_folded(path), '=>')[:6] AS modules,
+        count(path) OVER (PARTITION BY trace_id) = 0 AS is_flat
+    FROM gathered
 ),
 leaves AS (
     SELECT
-        trace_id, self_ns,
+        trace_id, calls, self_ns,
         list_concat(first_names, if(operator IS NULL, [], [operator]), [kernel]) AS names,
         list_concat(
             list_transform(first_names, lambda name: if(is_flat, 'category', 'module')),
@@ -43,14 +51,14 @@ leaves AS (
         ) AS kinds
     FROM (
         SELECT
-            trace_id, self_ns, operator, kernel, is_flat,
+            trace_id, calls, self_ns, operator, kernel, is_flat,
             if(is_flat, [category], coalesce(modules, ['(unattributed)'])) AS first_names
         FROM named
     )
 ),
 summed AS (
     SELECT
-        trace_id, names, any_value(kinds) AS kinds, count(*) AS calls, sum(self_ns) AS self_ns
+        trace_id, names, any_value(kinds) AS kinds, sum(calls) AS calls, sum(self_ns) AS self_ns
     FROM leaves
     GROUP BY trace_id, names
 ),

@@ -18,7 +18,8 @@
 -- depth           BIGINT   scopes in the path
 -- root            VARCHAR  the first scope
 -- parent          VARCHAR  path without the last scope, NULL at depth 1
--- layer_key       VARCHAR  path with every number replaced by #: one for all layers of a model
+-- layer_key       VARCHAR  path with # for each number that counts (layers.3, Linear_3), not for
+--                          one within a name (fc1, conv2d): one for all layers of a model
 -- calls           BIGINT   operations in the region and in regions inside it
 -- inclusive_us    DOUBLE   own time of these, µs
 -- exclusive_us    DOUBLE   own time of operations of the region itself, µs
@@ -58,7 +59,7 @@ windows AS (
 )
 SELECT
     s.trace_id, s.rank, s.device, s.path, s.display_path, s.phase, s.depth, s.root, s.parent,
-    regexp_replace(s.path, '\d+', '#', 'g') AS layer_key,
+    _numbers_folded(s.path) AS layer_key,
     s.calls,
     s.self_ns / 1000.0 AS inclusive_us,
     s.own_ns / 1000.0 AS exclusive_us,

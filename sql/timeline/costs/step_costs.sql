@@ -160,8 +160,9 @@ LEFT JOIN parted
 -- If a step runs several operations at once, only the first of computing, communicating, copying
 -- and waiting counts, and of two of a kind the one that began first, until it ends, but of
 -- collectives the one that the device waits for, see awaited_turns; idle time belongs to its cause.
--- Work is the same if module, operator, shape, kernel and place all are; numbers in module names
--- are ignored, so that the layers of a model are one.
+-- Work is the same if module, operator, shape, kernel and place all are. A number that counts
+-- (layers.3, Linear_3) is # in the name of a module, so that the layers of a model are one; one
+-- within a name (fc1, conv2d) stays.
 --
 -- stored: per trace
 --
@@ -174,8 +175,8 @@ LEFT JOIN parted
 -- category      VARCHAR  kernel category; for communication the kind of collective; for idle time
 --                        its cause, see idle_rules, or other work: the device ran work that is not
 --                        the step's
--- module        VARCHAR  modules or scopes around it, joined by =>, # for each number, its phase
---                        appended if it is not forward; empty if unknown
+-- module        VARCHAR  modules or scopes around it, joined by =>, # for each number that counts,
+--                        its phase appended if it is not forward; empty if unknown
 -- operator      VARCHAR  framework operator, operation of XLA, or kind of collective; empty if
 --                        unknown
 -- shape         VARCHAR  shapes and types of the operator's inputs, for XLA of its results; empty
@@ -224,8 +225,7 @@ moves AS (
 modules AS (
     SELECT
         path, phase,
-        concat(regexp_replace(path, '\d+', '#', 'g'), ' (' || nullif(phase, 'forward') || ')')
-            AS module
+        concat(_numbers_folded(path), ' (' || nullif(phase, 'forward') || ')') AS module
     FROM (SELECT DISTINCT path, phase FROM named)
 ),
 operators AS (

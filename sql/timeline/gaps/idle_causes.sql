@@ -9,8 +9,11 @@
 -- device         INTEGER  device
 -- cause          VARCHAR  what the device waited for, see idle_rules
 -- host_bound     BOOLEAN  it waited for the host to launch its next operation
--- host_activity  VARCHAR  innermost operator, call or Python frame on the launching thread; NULL
---                         if none was running, or if the interval is too short
+-- host_activity  VARCHAR  innermost operator, call or Python frame on the launching thread; of
+--                         annotations that mark steps the step_source (step_rules), of others and
+--                         of modules the name, # for each number that counts, so that all steps
+--                         and layers are one; NULL if none was running, or if the interval is too
+--                         short
 -- activity_kind  VARCHAR  its category: cpu_op, cuda_runtime, python_function, user_annotation, …
 -- intervals      BIGINT   idle intervals it is part of
 -- idle_us        DOUBLE   idle time, µs
@@ -44,22 +47,49 @@ activities AS (
         ON wanted.trace_id = events.trace_id AND wanted.activity_id = events.event_id
     WHERE events.lane IN ('host', 'python')
 ),
+repeated AS (
+    -- What runs in each step or layer under a name with another number.
+    SELECT DISTINCT name, category
+    FROM activities
+    WHERE category = 'user_annotation' OR starts_with(name, 'nn.Module: ')
+),
+steps AS (
+    SELECT name, arg_min(step_rules.step_source, priority) AS step_source
+    FROM (SELECT name, unnest(_matching_step_rules(name)) AS priority FROM repeated)
+    JOIN step_rules USING (priority)
+    GROUP BY name
+),
+shared_names AS (
+    SELECT
+        name, category, coalesce(steps.step_source, _numbers_folded(name)) AS shared_name
+    FROM repeated
+    LEFT JOIN steps USING (name)
+),
 spans AS (
     SELECT trace_id, max(end_ns) - min(start_ns) AS window_ns
     FROM kernels
     WHERE end_ns > start_ns
     GROUP BY trace_id
 ),
-summed AS (
+by_interval AS (
     SELECT
         attributed.trace_id, attributed.rank, attributed.device, attributed.cause,
-        activities.name AS host_activity, activities.category AS activity_kind,
-        count(DISTINCT attributed.start_ns) AS intervals, sum(attributed.idle_ns) AS idle_ns,
-        max(attributed.idle_ns) AS longest_ns
+        attributed.start_ns, activities.category AS activity_kind,
+        coalesce(shared_names.shared_name, activities.name) AS host_activity,
+        sum(attributed.idle_ns) AS idle_ns
     FROM attributed
     LEFT JOIN activities
         ON activities.trace_id = attributed.trace_id
         AND activities.event_id = attributed.activity_id
+    LEFT JOIN shared_names
+        ON shared_names.name = activities.name AND shared_names.category = activities.category
+    GROUP BY ALL
+),
+summed AS (
+    SELECT
+        trace_id, rank, device, cause, host_activity, activity_kind, count(*) AS intervals,
+        sum(idle_ns) AS idle_ns, max(idle_ns) AS longest_ns
+    FROM by_interval
     GROUP BY ALL
 )
 SELECT

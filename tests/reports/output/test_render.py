@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from tracelake.reports.output.render import write_table
+from tracelake.reports.output.render import shown_value, write_table
 from tracelake.reports.output.screen import PLAIN, Look, Screen
-from tracelake.reports.output.table import Column, Table, text
+from tracelake.reports.output.table import Column, Table, shown, text
 
 
 def lines(screen, rows, *columns):
@@ -46,6 +46,21 @@ def test_columns_that_are_the_same_or_empty_are_named_below():
 def test_numbers_of_a_column_have_as_many_decimals():
     page = lines(Screen(80), [(1.5, 1), (12.25, 2), (3.0, 3)], Column("us"), Column("n"))
     assert page[2:] == ["  1.50   1", " 12.25   2", "  3.00   3"]
+
+
+def test_a_number_below_1_has_six_digits_whatever_its_size_and_zero_no_sign():
+    numbers = {
+        0.0004: "0.0004", 1e-5: "1e-05", -5e-7: "-5e-07", 0.999996: "0.999996", 0.1234567: "0.123457", 0.1 + 0.2: "0.3",
+        1.00049: "1", 12.3456: "12.346", -1.5: "-1.5", 0.0: "0", 2e15: "2e+15",
+    }  # fmt: skip
+    assert {number: shown_value(number) for number in numbers} == numbers
+    # Of a table of Python's, too; an explicit number of decimals is that, without a sign that nothing follows.
+    assert [shown(0.0004), shown(-0.0), shown_value(-0.0), shown(-0.0004, 3)] == ["0.0004", "0", "0", "0.000"]
+
+
+def test_points_stand_below_each_other_without_digits_that_no_number_has():
+    page = lines(Screen(80), [("a", 12345.678), ("b", 0.000123457), ("c", 1.5)], text("name"), Column("us"))
+    assert page[2:] == [" a      12345.678", " b          0.000123457", " c          1.500"]
 
 
 def test_names_that_would_be_cut_to_the_same_keep_where_they_begin_to_differ():

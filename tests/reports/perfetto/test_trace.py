@@ -279,6 +279,11 @@ def test_an_operation_opens_at_its_time_and_comes_with_the_call_that_launched_it
         ({"at": {"tile": 1}}, "tile: expected one of pass, layer, step, gap, kernel"),
         ({"at": {"step": 0, "gap": 0}}, "give one of step, gap"),
         ({"pass_id": 9}, "has no pass 9"),
+        # The first kernels and steps are of pass 0.
+        ({"pass_id": 1, "at": {"pass": 3, "layer": 2}}, "pass 3: outside of pass 1"),
+        ({"pass_id": 4, "at": {"kernel": 5}}, "kernel 5: outside of pass 4"),
+        ({"pass_id": 4, "at": {"step": 0}}, "step 0: outside of pass 4"),
+        ({"pass_id": 3, "layers": (2, 3), "at": {"layer": 5}}, "layer 5: outside of layers 2, 3 of pass 3"),
         ({"format": "chrome", "ranks": True}, "Chrome's format has one pass"),
         ({"format": "json"}, "format json: expected perfetto or chrome"),
     ],

@@ -12,6 +12,8 @@ import pytest
 import tracelake
 from tracelake.analysis import sides
 from tracelake.engine.errors import UsageError
+from tracelake.reports.output.columns import for_people
+from tracelake.reports.output.render import shown_value
 from tracelake.synthetic.steps import NCCL, STEP, Work, slower
 from tracelake.synthetic.steps import write_steps as write
 
@@ -192,6 +194,14 @@ def test_a_doubled_collective_is_communication(lake):
     found = terms(lake, "before", "collective", "verdict, change_ns", "level = 'part'")
     assert found["communication"] == ("slower", pytest.approx(60_000, abs=600))
     assert [term for term, row in found.items() if row[0] == "slower"] == ["communication"]
+
+
+def test_a_change_that_has_a_verdict_is_not_shown_as_zero(lake):
+    changed = compared(lake, "exact", "twice").terms.project("* REPLACE (-400 AS change_ns, 'faster' AS verdict)")
+    [(change, verdict)] = (
+        for_people(lake.store, "comparison_terms", changed).project("change_ms, verdict").limit(1).fetchall()
+    )
+    assert (shown_value(change), verdict) == ("-0.0004", "faster")
 
 
 def test_a_gap_is_idle_time(lake):
@@ -376,6 +386,7 @@ def test_sides_are_traces_runs_and_filters(lake):
         (("before",), {}, "needs two sides or more"),
         (("before", "nowhere"), {}, "nowhere"),
         (("before", "run=z*"), {}, "no trace is so. Values of run: a, b, c"),
+        (("before", "trace=z"), {}, "Values of trace: again, before, collective, exact, extra, gap and 9 more"),
         (("before", "runn=a"), {}, "runn: no trace has it. Near: run"),
         ((), {"by": "hardwear"}, "Near: hardware"),
     ]:
