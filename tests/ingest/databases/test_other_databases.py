@@ -211,6 +211,11 @@ VARIANTS = {
         INSERT INTO CONNECTION_IDS VALUES (1, 501);
         INSERT INTO CANN_API
         SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
+    # Waits of 120 µs on streams of their own, by three names, the last of which no version of CANN has.
+    "waits": f"""
+        INSERT INTO STRING_IDS VALUES (91, 'DAVID_EVENT_WAIT'), (92, 'MEM_WAIT_VALUE'), (93, 'NEW_EVENT_WAIT');
+        INSERT INTO TASK SELECT {MSPROF_NS + 90_000}, {MSPROF_NS + 210_000}, 4, 700 + id, id, 77, id, 0, id, 9, 0
+        FROM STRING_IDS WHERE id > 90""",
     # As kernel_details.csv has them.
     "quoted": """UPDATE STRING_IDS SET value = '"' || value || '"' WHERE value = '8,16;16,4'""",
     # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
@@ -248,6 +253,18 @@ def test_the_ai_cpus_part_of_a_collective_in_msprof_is_a_service_row_and_no_comp
     assert variants.rows("""
         SELECT busy_us, compute_us, exposed_communication_us FROM time_breakdown JOIN traces USING (trace_id)
         WHERE trace = 'schedule'""") == [(43, 20, 20)]
+
+
+def test_waits_of_msprof_are_rows_and_no_kernels_whatever_their_task_type_is_called(variants):
+    # From 100 to 173 µs, as without the waits: products of 10 + 10, the all-reduce of 20, a copy of 3.
+    assert variants.rows("""
+        SELECT window_us, compute_us, exposed_communication_us, busy_us FROM time_breakdown
+        JOIN traces USING (trace_id) WHERE trace = 'waits'""") == [(73, 20, 20, 43)]
+    assert variants.rows("""
+        SELECT name, core_group FROM ascend_kernels JOIN traces USING (trace_id)
+        WHERE trace = 'waits' AND dur_us = 120 ORDER BY name""") == [
+        ("DAVID_EVENT_WAIT", "control"), ("MEM_WAIT_VALUE", "control"), ("NEW_EVENT_WAIT", "control"),
+    ]  # fmt: skip
 
 
 def test_a_collective_of_msprof_without_a_device_is_on_that_of_its_tasks(variants):

@@ -55,6 +55,9 @@ CREATE MACRO _ascend_dims(shapes, types) AS
 -- the name. For collectives, whose names end in numbers of a group and a call, all of these are
 -- removed. Variants fold into one type: a number at the end of a lower-case symbol, and the
 -- suffixes that show where or how an operation was compiled.
+--
+-- A unit that ascend_cores does not have is that of a kernel (other), unless it is called a wait or
+-- a record and the row has no type of its own: chips to come signal by other names.
 CREATE VIEW _ascend_types AS
 WITH written AS (
     SELECT DISTINCT
@@ -165,6 +168,10 @@ SELECT
         -- At a low profiling level the name of a task is its kind.
         WHEN core_text IS NULL OR units.core_group = 'unknown'
             THEN coalesce(nullif(named_units.core_group, 'communication'), 'unknown')
+        WHEN
+            coalesce(typed.type_text, core_text) = core_text
+            AND regexp_matches(core_text, '[ _](wait|record)([ _]value)?(_sqe)?$', 'i')
+            THEN 'control'
         ELSE 'other'
     END AS core_group,
     coalesce(units.of_collectives, FALSE) AS of_collectives,
