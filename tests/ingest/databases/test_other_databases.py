@@ -218,6 +218,7 @@ VARIANTS = {
         FROM STRING_IDS WHERE id > 90""",
     # As kernel_details.csv has them.
     "quoted": """UPDATE STRING_IDS SET value = '"' || value || '"' WHERE value = '8,16;16,4'""",
+    "bracketed": "UPDATE STRING_IDS SET value = '[8,16];[16,4]' WHERE value = '8,16;16,4'",
     # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
     "one device": "DROP TABLE RANK_DEVICE_MAP",
     "two devices": """
@@ -304,12 +305,14 @@ def test_the_shapes_of_an_operator_give_no_flop_where_one_of_its_kernels_shows_i
         WHERE trace = 'shaped' AND class = 'compute'""") == [("MatMulV2_1", 1024, "shapes", 2)]
 
 
-def test_quotes_around_shapes_in_msprof_are_no_part_of_them(variants):
+def test_quotes_and_brackets_around_shapes_in_msprof_are_no_part_of_them(variants):
     # Of both products and of the operator of one.
     assert variants.rows("""
-        SELECT lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
-        WHERE trace = 'quoted' AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
-        ("device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("host", "[[8,16],[16,4]]", None, 1)
+        SELECT trace, lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
+        WHERE trace IN ('quoted', 'bracketed') AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
+        ("bracketed", "device", "[[8,16],[16,4]]", "[8,16];[16,4]", 2),
+        ("bracketed", "host", "[[8,16],[16,4]]", None, 1),
+        ("quoted", "device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("quoted", "host", "[[8,16],[16,4]]", None, 1),
     ]  # fmt: skip
 
 

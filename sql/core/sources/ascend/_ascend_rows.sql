@@ -1,7 +1,8 @@
 -- Shapes of an Ascend table as JSON: a list per slot, [] for a scalar, null for an absent tensor.
 --
 -- Slots are separated by semicolons. An empty one is a scalar where its type is known, and no
--- tensor where the type is undefined. A last empty slot without a type is not a slot.
+-- tensor where the type is undefined. A last empty slot without a type is not a slot. Brackets
+-- around slots are removed before.
 CREATE MACRO _ascend_dims(shapes, types) AS
     CASE
         WHEN shapes IS NULL OR shapes = 'N/A' THEN NULL
@@ -315,7 +316,8 @@ SELECT
     input_dims,
     input_types,
     _ascend_dims(
-        replace(replace(cells[10], '"', ''), ' ', ''), replace(replace(cells[11], '"', ''), ' ', '')
+        translate(replace(replace(cells[10], ' ', ''), '],[', ';'), '[]"', ''),
+        replace(replace(cells[11], '"', ''), ' ', '')
     ) AS output_dims,
     '["' || replace(_ascend_text(cells[11]), ';', '","') || '"]' AS output_types,
     _ascend_text(cells[9]) AS input_formats,
