@@ -19,7 +19,7 @@ from ..engine.errors import InputError
 from ..engine.secrets import redact
 from ..engine.storage.files import Staging, remove_dead_staging
 from ..engine.storage.layout import Layout, is_lake
-from .ascend.folder import ascend_folders, is_worker
+from .ascend.folder import ascend_folders, is_unread, is_worker
 from .ascend.table import HEADER_LIMIT
 from .databases.exports import is_known
 from .databases.folder import table_files
@@ -97,7 +97,8 @@ def _in_folder(folder: Path) -> list[str | Failed]:
     ranks = ascend_folders(folder)
     workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
     taken = {file for rank in ranks for file in rank.files}
-    found = [str(rank.path) for rank in ranks]
+    outputs = {rank.path for rank in ranks}
+    found = [str(output) for output in outputs]
     for here, inner, names in walk(folder, unread):
         found += [str(here / one) for one in inner if table_files(here / one)]
         for file in (here / one for one in names):
@@ -107,6 +108,8 @@ def _in_folder(folder: Path) -> list[str | Failed]:
                 failed.append(Failed(str(file), f"{file}: {TO_NOTHING}"))
             if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
                 # Anything else in a rank's folder belongs to the same trace.
+                continue
+            if here in outputs and is_unread(name):
                 continue
             if is_trace or (
                 (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))

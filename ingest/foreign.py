@@ -68,6 +68,10 @@ _KINDS = (
     _Kind(
         rb'"?(Kind|Domain)"?,[^\n]*Start_Timestamp"?,"?End_Timestamp', (), "a table of rocprofv3, as CSV", _ROCPD,
     ),
+    _Kind(
+        rb'"?Index"?,"?KernelName"?,|"?Dispatch_ID"?,[^\n]*,"?Kernel_Name"?,', (),
+        "a table of rocprof or rocprofv2, as CSV", _ROCPD,
+    ),
     _Kind(rb'\s*\{\s*"rocprofiler-sdk-tool"', (), "output of rocprofv3, as JSON", _ROCPD),
 )  # fmt: skip
 #: By name only, for binary content that is not otherwise recognised.

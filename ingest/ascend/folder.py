@@ -17,6 +17,8 @@ _COMPANIONS = re.compile(
     r"(step_trace_time|communication|communication_matrix|op_statistic|operator_details|api_statistic"
     r"|communication_statistic)(_\d+)*\.(csv|json)"
 )
+#: Tables of the same profiler that say nothing about kernels that their own table and timeline do not.
+_UNREAD = re.compile(r"(task_time|operator_memory|memory_record)(_slice)?(_\d+)*\.csv(\.gz|\.zst)?")
 _OUTPUT = "ASCEND_PROFILER_OUTPUT"
 #: `<host>_<pid>_<time>_ascend_pt`, `dp0_pp0_tp0_dcp0_ep0_rank0_<time>_ascend_pt`, `..._ascend_ms`.
 _WORKER = re.compile(r"(?P<name>.+)_ascend_(pt|ms)")
@@ -124,6 +126,11 @@ def device_of(folder: Path, worker: Path) -> int:
 def is_worker(folder: Path) -> bool:
     """Return whether a folder is named like a profiler's folder of one rank."""
     return _WORKER.fullmatch(folder.name) is not None
+
+
+def is_unread(name: str) -> bool:
+    """Return whether a file beside a table of kernels is one that the trace does without."""
+    return _UNREAD.fullmatch(name) is not None
 
 
 def worker_name(folder: Path) -> str:

@@ -104,7 +104,7 @@ FROM (
             {_value(columns, "dur")} AS dur_text,
             coalesce(TRY_CAST({_value(columns, "device_id")} AS INTEGER), {device}) AS device,
             TRY_CAST({_value(columns, "stream_id")} AS BIGINT) AS stream,
-            {_text(columns, "input_shapes")} AS shapes,
+            {without_brackets(_text(columns, "input_shapes"))} AS shapes,
             {_text(columns, "input_dtypes")} AS types,
             {args} AS args,
             *
@@ -235,6 +235,11 @@ def _fast_args(columns: Columns) -> str:
     for nth in columns.counters:
         parts += [quoted("\\t" if nth != columns.counters[0] else '","counters":"'), f"c{nth}"]
     return f"concat({', '.join(parts)}, '\"}}')"
+
+
+def without_brackets(shapes: str) -> str:
+    """Return the expression of the text of shapes without the brackets that some writers put around slots and lists."""
+    return f"translate(replace(replace({shapes}, ' ', ''), '],[', ';'), '[]', '')"
 
 
 def dims(shapes: str, types: str) -> str:

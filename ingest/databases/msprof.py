@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ascend.folder import device_of
-from ..ascend.rows import dims
+from ..ascend.rows import dims, without_brackets
 from ..reader import Reading
 from .counters import TABLE as COUNTERS
 from .counters import counters_of
@@ -57,7 +57,7 @@ def _text(column: str) -> str:
 
 def _shapes(shapes: str, types: str) -> str:
     """Return the SQL of shapes as JSON, NULL if they cannot be read."""
-    found = dims(_plain(shapes), _plain(types))
+    found = dims(without_brackets(_plain(shapes)), _plain(types))
     return f"CASE WHEN json_valid({found}) THEN {found} END"
 
 

@@ -75,6 +75,14 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
         lambda _: b'"Domain","Function","Process_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n',
         "a table of rocprofv3", "--output-format rocpd",
     ),
+    "results.csv": (
+        lambda _: b'"Index","KernelName","gpu-id","queue-id","DispatchNs","BeginNs","EndNs","CompleteNs"\n',
+        "a table of rocprof", "rocprofv3 --output-format rocpd",
+    ),
+    "results_1.csv": (
+        lambda _: b"Dispatch_ID,GPU_ID,Queue_ID,Grid_Size,Kernel_Name,Start_Timestamp,End_Timestamp,Correlation_ID\n",
+        "a table of rocprof", "rocprofv3 --output-format rocpd",
+    ),
     "1_results.json": (
         lambda _: b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": []}}]}',
         "output of rocprofv3", "--output-format rocpd",

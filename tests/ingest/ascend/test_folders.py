@@ -205,6 +205,19 @@ def test_tables_of_unknown_kinds_in_a_folder_are_no_traces(tmp_path):
     assert "no traces in this folder" in str(failed)
 
 
+TASKS = "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us)\n3,a,AI_CORE,2,1,10,100\n"
+
+
+def test_a_table_of_tasks_beside_one_of_kernels_is_no_trace_and_alone_it_is_one(tmp_path):
+    """CANN's exporter always writes it, large ones in slices."""
+    output = tmp_path / "PROF_000001_20260101120000000_ABCDEF" / "mindstudio_profiler_output"
+    names = ("task_time_20260101120000.csv", "task_time_slice_0_20260101120000.csv")
+    write(output, {"op_summary_20260101120000.csv": OP_SUMMARY, **dict.fromkeys(names, TASKS)})
+    write(tmp_path / "alone", {names[0]: TASKS})
+    found = [(one.trace, one.events) for one in ingest_into(Lake(tmp_path / "lake"), tmp_path)]
+    assert sorted(found) == [("PROF_000001_20260101120000000_ABCDEF", 2), ("task_time_20260101120000", 1)]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "events"),
     [

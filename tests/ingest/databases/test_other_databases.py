@@ -211,8 +211,14 @@ VARIANTS = {
         INSERT INTO CONNECTION_IDS VALUES (1, 501);
         INSERT INTO CANN_API
         SELECT startNs + 2000, endNs + 2000, type, globalTid, 501, name FROM CANN_API WHERE connectionId = 500""",
+    # Waits of 120 µs on streams of their own, by three names, the last of which no version of CANN has.
+    "waits": f"""
+        INSERT INTO STRING_IDS VALUES (91, 'DAVID_EVENT_WAIT'), (92, 'MEM_WAIT_VALUE'), (93, 'NEW_EVENT_WAIT');
+        INSERT INTO TASK SELECT {MSPROF_NS + 90_000}, {MSPROF_NS + 210_000}, 4, 700 + id, id, 77, id, 0, id, 9, 0
+        FROM STRING_IDS WHERE id > 90""",
     # As kernel_details.csv has them.
     "quoted": """UPDATE STRING_IDS SET value = '"' || value || '"' WHERE value = '8,16;16,4'""",
+    "bracketed": "UPDATE STRING_IDS SET value = '[8,16];[16,4]' WHERE value = '8,16;16,4'",
     # Without the table that torch_npu adds, as msprof itself writes; then with tasks of another device.
     "one device": "DROP TABLE RANK_DEVICE_MAP",
     "two devices": """
@@ -248,6 +254,18 @@ def test_the_ai_cpus_part_of_a_collective_in_msprof_is_a_service_row_and_no_comp
     assert variants.rows("""
         SELECT busy_us, compute_us, exposed_communication_us FROM time_breakdown JOIN traces USING (trace_id)
         WHERE trace = 'schedule'""") == [(43, 20, 20)]
+
+
+def test_waits_of_msprof_are_rows_and_no_kernels_whatever_their_task_type_is_called(variants):
+    # From 100 to 173 µs, as without the waits: products of 10 + 10, the all-reduce of 20, a copy of 3.
+    assert variants.rows("""
+        SELECT window_us, compute_us, exposed_communication_us, busy_us FROM time_breakdown
+        JOIN traces USING (trace_id) WHERE trace = 'waits'""") == [(73, 20, 20, 43)]
+    assert variants.rows("""
+        SELECT name, core_group FROM ascend_kernels JOIN traces USING (trace_id)
+        WHERE trace = 'waits' AND dur_us = 120 ORDER BY name""") == [
+        ("DAVID_EVENT_WAIT", "control"), ("MEM_WAIT_VALUE", "control"), ("NEW_EVENT_WAIT", "control"),
+    ]  # fmt: skip
 
 
 def test_a_collective_of_msprof_without_a_device_is_on_that_of_its_tasks(variants):
@@ -287,12 +305,14 @@ def test_the_shapes_of_an_operator_give_no_flop_where_one_of_its_kernels_shows_i
         WHERE trace = 'shaped' AND class = 'compute'""") == [("MatMulV2_1", 1024, "shapes", 2)]
 
 
-def test_quotes_around_shapes_in_msprof_are_no_part_of_them(variants):
+def test_quotes_and_brackets_around_shapes_in_msprof_are_no_part_of_them(variants):
     # Of both products and of the operator of one.
     assert variants.rows("""
-        SELECT lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
-        WHERE trace = 'quoted' AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
-        ("device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("host", "[[8,16],[16,4]]", None, 1)
+        SELECT trace, lane, input_dims, args ->> '$.input_shapes', count(*) FROM events JOIN traces USING (trace_id)
+        WHERE trace IN ('quoted', 'bracketed') AND input_dims IS NOT NULL GROUP BY ALL ORDER BY ALL""") == [
+        ("bracketed", "device", "[[8,16],[16,4]]", "[8,16];[16,4]", 2),
+        ("bracketed", "host", "[[8,16],[16,4]]", None, 1),
+        ("quoted", "device", "[[8,16],[16,4]]", "8,16;16,4", 2), ("quoted", "host", "[[8,16],[16,4]]", None, 1),
     ]  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-"""Sizes of an Ascend device's collectives, as the timeline has them."""
+"""Collectives of an Ascend device: their kinds, and their sizes as the timeline has them."""
 
 from __future__ import annotations
 
 import pytest
 
 from ...lakes import in_one_lake
-from .files import collective, logical, timeline, write_folder, write_timeline
+from .files import collective, logical, timeline, write_folder, write_kernels, write_timeline
 
 #: Kind, what HCCL counts, type, ranks as newer exporters write them; then type, size of the whole, GB/s over 10 µs.
 CALLS = [
@@ -50,3 +50,19 @@ def test_the_timeline_has_type_size_and_ranks_of_collectives(tmp_path, listed):
     found = lake.rows("SELECT bytes_source, group_size_source FROM collectives ORDER BY start_ns")
     assert found[0] == ("arguments", "arguments")
     assert found[4] == (None, None)
+
+
+#: Kernels of ZBAL, which copies between devices on the vector cores.
+ZBAL = {
+    "ZBALAllReduceInner": "all-reduce", "ZBALAllGatherInner": "all-gather", "ZBALAlltoAllVInner": "all-to-all",
+    "ZBALReduceScatterInner": "reduce-scatter", "ZBALBroadcastInner": "broadcast", "ZBALScatterInner": "scatter",
+    "ZBALSendInner": "send-recv", "ZBALRecvInner": "send-recv",
+}  # fmt: skip
+
+
+@in_one_lake
+def test_kernels_of_zbal_are_collectives_and_no_compute(tmp_path):
+    rows = [{"Name": name, "Type": name, "Start Time(us)": f"{10 * nth}.000"} for nth, name in enumerate(ZBAL)]
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
+    assert dict(lake.rows("SELECT name, kind FROM collectives")) == ZBAL
+    assert lake.rows("SELECT compute_us, exposed_communication_us FROM time_breakdown") == [(0, 8)]

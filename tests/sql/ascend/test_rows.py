@@ -277,6 +277,17 @@ CORES = [
     ("Write Value", "control"), ("SDMA", "memory"), ("Data Context", "control"),
     ("Invalidate Data Context", "control"), ("Writeback Data Context", "control"), ("Load Context", "control"),
     ("DSA", "dsa"),
+    # Names of tasks in CANN's runtime.
+    *((core, "control") for core in (
+        "DAVID_EVENT_RECORD DAVID_EVENT_WAIT DAVID_EVENT_RESET CAPTURE_RECORD CAPTURE_WAIT IPC_EVENT_RECORD "
+        "IPC_EVENT_WAIT IPC_INT_NOTICE REMOTE_EVENT_WAIT MEM_WRITE_VALUE MEM_WAIT_VALUE WriteValueTask LABEL_SET "
+        "LABEL_SWITCH LABEL_GOTO NOP BARRIER FLIP_TASK TASK_SQE_UPDATE TASK_TIMEOUT_SET AICPU_LOADINFO "
+        "ACTIVE_AICPU_STREAM CREATE_STREAM SET_STREAM_MODE MAINTENANCE CREATE_L2_ADDR PC_TRACE DATADUMP_LOADINFO "
+        "ONLINE_PROF_ENABLE ONLINE_PROF_DISABLE ADC_PROF DEBUG_REGISTER DEBUG_UNREGISTER_FOR_STREAM "
+        "FUSIONDUMP_ADDR_SET GET_DEVICE_MSG GET_STARS_VERSION OVERFLOW_SWTICH_SET ALLOC_DSA_ADDR "
+        "DEVICE_RINGBUFFER_CONTROL HOSTFUNC_CALLBACK").split()),
+    ("KERNEL_MIX_AIC", "cube"), ("KERNEL_MIX_AIV", "vector"), ("KERNEL_SIMT", "vector"), ("UBDMA", "memory"),
+    ("REDUCE_ASYNC_V2", "memory"), ("KERNEL_FUSION", "other"),
 ]  # fmt: skip
 
 
@@ -290,6 +301,20 @@ def test_cores_have_groups_and_control_tasks_are_no_kernels(tmp_path):
     assert found == [(group, group != "control") for _, group in CORES]
     kernels = [nth for nth, (_, group) in enumerate(CORES) if group != "control"]
     assert ask(lake, "SELECT kernel_id FROM kernels ORDER BY ALL") == [(nth,) for nth in kernels]
+
+
+@in_one_lake
+def test_a_wait_or_record_by_a_new_name_is_no_kernel_unless_an_operator_runs_on_it(tmp_path):
+    rows = [
+        ("NEW_EVENT_WAIT", "N/A"), ("NEW_EVENT_RECORD_SQE", "NEW_EVENT_RECORD_SQE"), ("NEW_WAIT_VALUE", "N/A"),
+        ("New Wait", "N/A"), ("NEW_EVENT_WAIT", "Add"), ("NEW_WAITING", "N/A"),
+    ]  # fmt: skip
+    lake = yield write_kernels(
+        tmp_path / "kernel_details.csv",
+        *({"Name": core, "Accelerator Core": core, "Type": op_type, "Start Time(us)": str(nth)}
+          for nth, (core, op_type) in enumerate(rows)),
+    )  # fmt: skip
+    assert ask(lake, "SELECT kernel_id FROM kernels ORDER BY ALL") == [(4,), (5,)]
 
 
 @in_one_lake
@@ -314,6 +339,8 @@ SLOTS = [
     ('"8;4;"', "FLOAT;FLOAT", "[[8],[4]]"),  # one empty slot more than types
     ('"8"', "FLOAT;FLOAT", "[[8],[]]"),  # the shorter list is padded
     ('"()"', "FLOAT", "[[]]"),
+    ('"[2,8];[8, 4];[]"', "FLOAT;FLOAT;FLOAT", "[[2,8],[8,4],[]]"),
+    ('"[[2, 8], [8, 4]]"', "FLOAT;FLOAT", "[[2,8],[8,4]]"),
     ("N/A", "N/A", None),
 ]  # fmt: skip
 
@@ -327,9 +354,7 @@ def test_slots_of_shapes_keep_their_places(tmp_path):
     lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     wanted = [(dims,) for _, _, dims in SLOTS]
     assert ask(lake, "SELECT output_dims FROM ascend_kernels ORDER BY kernel_id") == wanted
-    assert ask(lake, "SELECT input_dims FROM kernels ORDER BY kernel_id") == ask(
-        lake, "SELECT input_dims FROM events WHERE lane = 'device' ORDER BY event_id"
-    )
+    assert ask(lake, "SELECT input_dims FROM kernels ORDER BY kernel_id") == wanted
 
 
 @in_one_lake

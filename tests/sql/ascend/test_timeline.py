@@ -134,12 +134,15 @@ def test_control_tasks_are_rows_and_no_kernels(tmp_path):
     events = [
         task("EVENT_WAIT", "100.000", 5.0, kind="EVENT_WAIT"), task("NOTIFY_WAIT_SQE", "110.000", 5.0, kind="Other"),
         task("MEMCPY_ASYNC", "120.000", 5.0, kind="MEMCPY_ASYNC"), task("Add", "130.000", 5.0),
+        # Waits from then on; the window of the two kernels is 15 µs.
+        *(task(kind, "140.000", 90.0, stream=47, kind=kind) for kind in ("DAVID_EVENT_WAIT", "CAPTURE_WAIT")),
     ]  # fmt: skip
     lake = yield write_timeline(tmp_path / "trace_view.json", timeline(*events))
-    found = ask(lake, "SELECT name, core_group, counted FROM ascend_kernels ORDER BY start_ns")
+    assert ask(lake, "SELECT window_us, compute_us, idle_us FROM time_breakdown") == [(15.0, 5.0, 5.0)]
+    found = ask(lake, "SELECT name, core_group, counted FROM ascend_kernels ORDER BY start_ns, kernel_id")
     assert found == [
         ("EVENT_WAIT", "control", False), ("NOTIFY_WAIT_SQE", "control", False), ("MEMCPY_ASYNC", "memory", True),
-        ("Add", "vector", True),
+        ("Add", "vector", True), ("DAVID_EVENT_WAIT", "control", False), ("CAPTURE_WAIT", "control", False),
     ]  # fmt: skip
     assert ask(lake, "SELECT name, kind FROM kernels ORDER BY start_ns") == [
         ("MEMCPY_ASYNC", "memory"), ("Add", "compute"),

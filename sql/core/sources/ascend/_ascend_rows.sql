@@ -1,7 +1,8 @@
 -- Shapes of an Ascend table as JSON: a list per slot, [] for a scalar, null for an absent tensor.
 --
 -- Slots are separated by semicolons. An empty one is a scalar where its type is known, and no
--- tensor where the type is undefined. A last empty slot without a type is not a slot.
+-- tensor where the type is undefined. A last empty slot without a type is not a slot. Brackets
+-- around slots are removed before.
 CREATE MACRO _ascend_dims(shapes, types) AS
     CASE
         WHEN shapes IS NULL OR shapes = 'N/A' THEN NULL
@@ -55,6 +56,9 @@ CREATE MACRO _ascend_dims(shapes, types) AS
 -- the name. For collectives, whose names end in numbers of a group and a call, all of these are
 -- removed. Variants fold into one type: a number at the end of a lower-case symbol, and the
 -- suffixes that show where or how an operation was compiled.
+--
+-- A unit that ascend_cores does not have is that of a kernel (other), unless it is called a wait or
+-- a record and the row has no type of its own: chips to come signal by other names.
 CREATE VIEW _ascend_types AS
 WITH written AS (
     SELECT DISTINCT
@@ -165,6 +169,10 @@ SELECT
         -- At a low profiling level the name of a task is its kind.
         WHEN core_text IS NULL OR units.core_group = 'unknown'
             THEN coalesce(nullif(named_units.core_group, 'communication'), 'unknown')
+        WHEN
+            coalesce(typed.type_text, core_text) = core_text
+            AND regexp_matches(core_text, '[ _](wait|record)([ _]value)?(_sqe)?$', 'i')
+            THEN 'control'
         ELSE 'other'
     END AS core_group,
     coalesce(units.of_collectives, FALSE) AS of_collectives,
@@ -308,7 +316,8 @@ SELECT
     input_dims,
     input_types,
     _ascend_dims(
-        replace(replace(cells[10], '"', ''), ' ', ''), replace(replace(cells[11], '"', ''), ' ', '')
+        translate(replace(replace(cells[10], ' ', ''), '],[', ';'), '[]"', ''),
+        replace(replace(cells[11], '"', ''), ' ', '')
     ) AS output_dims,
     '["' || replace(_ascend_text(cells[11]), ';', '","') || '"]' AS output_types,
     _ascend_text(cells[9]) AS input_formats,
