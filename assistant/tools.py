@@ -37,6 +37,12 @@ _PASS = (
     "tokens_per_s, chip_tokens_per_s, bound, fits, max_batch"
 )
 _MODULE = f"module, category, {_COSTS}, bound"
+#: Arguments that describe the work of a modelled pass.
+_OF_WORK = ("phase", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp", "weight_dtype", "kv_dtype")
+#: Columns shown of the kernels of a pass, by name.
+_OF_PASS = (
+    "name, category, device, count(*) AS calls, sum(dur_us) AS sum_us, avg(dur_us) AS mean_us, max(dur_us) AS max_us"
+)
 #: Maximum characters of a finding's query: a truncated one could not be run.
 _LONGEST_QUERY = 1000
 #: Terms of a waterfall.
@@ -106,14 +112,18 @@ def layers(lake: Lake, given: Arguments) -> Answer:
 
 
 def kernels(lake: Lake, given: Arguments) -> Answer:
-    """Return the kernels of a layer, or the operations of a trace by name, longest first."""
+    """Return the kernels of a layer, or the operations of a pass or a trace by name, longest first."""
     trace_id = _focused(lake, given["trace"])
     trust = _of_trace(lake, trace_id)
-    if given["layer"] is not None:
+    if given["layer"] is not None or given["pass_id"] is not None:
         pass_id = _pass(lake, trace_id, given["pass_id"])
         if pass_id is None:
-            raise UsageError("no forward pass was found in this trace: leave layer out.")
-        lake.check_layers(trace_id, pass_id, [given["layer"]])
+            raise UsageError("no forward pass was found in this trace: leave layer and pass_id out.")
+        if given["layer"] is None:
+            summed = lake.kernels(trace_id, pass_id).aggregate(_OF_PASS, "name, category, device")
+            facts = {"trace_id": trace_id, "pass_id": pass_id, "of_whole_pass": True}
+            order = f"of the layers of pass {pass_id}, longest first"
+            return fetched(summed.order("sum_us DESC, name, device"), given, trust=trust, facts=facts, order=order)
         rows = for_people(lake.store, "layer_kernels", lake.kernels(trace_id, pass_id, given["layer"]))
         facts = {"trace_id": trace_id, "pass_id": pass_id, "of_layer": True}
         return fetched(rows, given, trust=trust, facts=facts, order="longest first")
@@ -122,7 +132,7 @@ def kernels(lake: Lake, given: Arguments) -> Answer:
         "tflops FROM ops WHERE trace_id = $trace_id ORDER BY self_us DESC, name",
         trace_id=trace_id,
     )
-    order = "longest own time first; busy_pct is of the device's busy time"
+    order = "of the whole trace, longest own time first; busy_pct is of the device's busy time"
     return fetched(found, given, trust=trust, facts={"trace_id": trace_id, "of_trace": True}, order=order)
 
 
@@ -315,14 +325,9 @@ def _pass(lake: Lake, trace_id: str, wanted: int | None) -> int | None:
     Raises:
         UsageError: the trace has passes, and not this one.
     """
-    from ..analysis.passes import pass_ids
+    from ..analysis.passes import find_pass, pass_ids
 
-    known = pass_ids(lake.store, trace_id)
-    if wanted is None or not known:
-        return lake.chosen_pass(trace_id) if known else None
-    if wanted not in known:
-        raise UsageError(f"pass_id {wanted}: the trace has passes {known[0]} to {known[-1]}.")
-    return wanted
+    return find_pass(lake.store, trace_id, wanted) if pass_ids(lake.store, trace_id) else None
 
 
 def _safe(value: Any) -> bool:

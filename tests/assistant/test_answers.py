@@ -62,6 +62,18 @@ def test_the_figures_are_those_of_the_trace(ask, s1_lake_folder):
     assert made.whole["shown"] == "3 of 25 rows, longest first; ask for more with offset=3"
 
 
+def test_kernels_of_a_pass_are_of_its_layers_and_those_without_one_of_the_whole_trace(ask, s1_lake_folder):
+    """Layers of pass 0 run 33000 us, those of pass 3 69000; each of its six has one kernel of experts of 4000."""
+    cold, steady, whole = ask(
+        s1_lake_folder,
+        *(("kernels", {"trace": "s1", "limit": 200} | of_pass) for of_pass in ({"pass_id": 0}, {"pass_id": 3}, {})),
+    )
+    assert sum(row["sum_us"] for row in cold.rows) == 33000
+    assert sum(row["sum_us"] for row in steady.rows) == 69000
+    assert steady.whole["shown"].endswith("of the layers of pass 3, longest first")
+    assert "of the whole trace, longest own time first" in whole.whole["shown"]
+
+
 def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask, s1_lake_folder):
     """Passes begin each 70350 us, the kernels span 321440 us; a trace beside itself does not differ."""
     terms, measures, over_time, several = ask(
@@ -223,8 +235,9 @@ def test_rows_and_bytes_are_capped_and_the_rest_can_be_asked_for(ask, s1_lake_fo
         ("layers", {"trace": "s1", "passid": 1}, "passid: layers has no such argument. Near: pass_id."),
         ("layer", {"trace": "s1"}, "layer: no such tool. Near: layers."),
         ("kernels", {"trace": "s1", "layer": 99}, "layer 99: the pass has layers 0 to 5."),
-        ("kernels", {"trace": "s1", "layer": 0, "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
-        ("layers", {"trace": "s1", "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
+        ("kernels", {"trace": "s1", "layer": 0, "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
+        ("kernels", {"trace": "s1", "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
+        ("layers", {"trace": "s1", "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
         ("compare", {"before": "s1", "after": "s1", "by": "nothing"}, "by: expected one of waterfall, terms,"),
         ("sql", {"query": " ; "}, "the query is empty."),
         ("sql", {"query": "SELECT x" + "x" * 20_000}, "query: 20008 characters, at most 20000."),
