@@ -171,15 +171,22 @@ def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, 
     from ..analysis import sides as beside
 
     answer = beside.compare(lake.store, found, anyway=given["anyway"])
-    columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, change_pct, verdict, before_matched_pct, doubts"
-    [(side, baseline, basis, before, after, change, verdict, matched, doubts)] = answer.sides.select(columns).fetchall()
+    columns = (
+        "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, change_pct, verdict, before_matched_pct, "
+        "after_matched_pct, doubts"
+    )
+    [row] = answer.sides.select(columns).fetchall()
+    side, baseline, basis, before, after, change, verdict, *matched, doubts = row
     about = {
         "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,
         "change_pct": change, "verdict": verdict,
     }  # fmt: skip
     trust = [*answer.left_out, *([doubts] if doubts else [])]
-    if matched is not None:
-        trust.append(f"{matched:.1f} % of the work's time before has a counterpart after")
+    if None not in matched:
+        trust.append(
+            f"{matched[0]:.1f} % of the work's time before has a counterpart after, "
+            f"{matched[1]:.1f} % of the time after one before"
+        )
     terms = answer.terms if given["by"] == "terms" else answer.terms.filter(_PARTS_OF_COMPARISON)
     shown = for_people(lake.store, "comparison_terms", terms)
     order = "indented below what they sum to; noise_ms is the least difference that could be told"

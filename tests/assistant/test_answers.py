@@ -84,12 +84,32 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
         ("compare", {"before": "s1", "after": "run=nothing"}),
     )
     assert [(row["term"], row["change_ms"]) for row in terms.rows] == [("step", 0.0)]
-    assert terms.data["trust"] == ["100.0 % of the work's time before has a counterpart after"]
+    assert terms.data["trust"] == [
+        "100.0 % of the work's time before has a counterpart after, 100.0 % of the time after one before"
+    ]
     assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
     assert measures.data["trust"] == ["content: both are the same trace"]
     assert [row["value"] for row in over_time.rows] == [321440.0]
     assert over_time.data["verdicts"] == ["cannot tell: 1 point, and a shift shows in 8 or more."]
     assert several.is_error
+
+
+def test_a_comparison_says_how_much_of_either_side_was_matched(ask, tmp_path):
+    """Steps of a product of 10 us; those after have a softmax of 30 beside it, which nothing before matches."""
+    files = {}
+    for name, more in (("a", 0), ("b", 30)):
+        trace = Trace()
+        for nth in range(4):
+            trace.mark(f"ProfilerStep#{nth}", 100 * nth, 100).run(100 * nth + 10, 10, 2 * nth, name="gemm")
+            if more:
+                trace.run(100 * nth + 20, more, 2 * nth + 1, name="softmax")
+        files[trace.write(tmp_path / f"{name}.json")] = {}
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        ingest_at_once(lake, files)
+    [terms] = ask(tmp_path / "lake", ("compare", {"before": "a", "after": "b"}))
+    assert (
+        "100.0 % of the work's time before has a counterpart after, 25.0 % of the time after one before"
+    ) in terms.data["trust"]
 
 
 def test_a_history_says_that_its_points_may_be_of_several_programs_and_where_keeps_those_of_one(ask, tmp_path):
