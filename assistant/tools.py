@@ -228,12 +228,13 @@ def findings(lake: Lake, given: Arguments) -> Answer:
 def model_roofline(lake: Lake, given: Arguments) -> Answer:
     """Return the modelled cost of a pass, or the parts of a trace, measured beside modelled."""
     if given["trace"]:
+        modelled = ("model", "hardware", *_OF_WORK, *(["modules"] if given["modules"] else []))
+        if excluded := [name for name in modelled if given[name] is not None]:
+            raise UsageError(f"trace excludes {', '.join(excluded)}: a trace has settings of its own.")
         return _measured(lake, given)
     if not given["model"] or not given["hardware"]:
         raise UsageError("give model and hardware, or trace: what a trace measures beside its model.")
-    work = {key: given[key] for key in ("phase", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp")}
-    work |= {key: given[key] for key in ("weight_dtype", "kv_dtype")}
-    scenario = lake.ask(_model(given["model"]), given["hardware"], **work)
+    scenario = lake.ask(_model(given["model"]), given["hardware"], **{key: given[key] for key in _OF_WORK})
     trust = ["a lower bound from data sheets, with perfect overlap: nothing is measured", *lake.faults(scenario)]
     trust += remarks(lake.store, scenario)
     facts: dict[str, Any] = {key: value for key, value in given.items() if _safe(value)}
@@ -250,7 +251,10 @@ def _measured(lake: Lake, given: Arguments) -> Answer:
     found = lake.measured_vs_modelled(trace_id)
     order = "efficiency_pct is modelled by measured time; modelled_ms is a lower bound"
     trust = [*_of_trace(lake, trace_id), *found.faults]
-    return fetched(found.rows.select(MEASURED_COLUMNS), given, trust=trust, facts={"of_measured": True}, order=order)
+    [chip] = lake.rows("SELECT trace, model, hardware FROM traces WHERE trace_id = $1", [trace_id])
+    about = dict(zip(("trace", "model", "hardware"), chip, strict=True))
+    facts = {"of_measured": True}
+    return fetched(found.rows.select(MEASURED_COLUMNS), given, about=about, trust=trust, facts=facts, order=order)
 
 
 def schema(lake: Lake, given: Arguments) -> Answer:  # noqa: ARG001

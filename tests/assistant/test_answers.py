@@ -265,6 +265,10 @@ def test_rows_and_bytes_are_capped_and_the_rest_can_be_asked_for(ask, s1_lake_fo
         ("sql", {"query": "SELEC 1"}, 'Parser Error: syntax error at or near "SELEC"'),
         ("schema", {"relation": "layer"}, "layer: no such relation. Near: layers,"),
         ("model_roofline", {"model": "qwen3-8b"}, "give model and hardware, or trace"),
+        (
+            "model_roofline", {"trace": "s1", "hardware": "b200", "batch": 4, "kv_len": 0, "modules": True},
+            "trace excludes hardware, batch, kv_len, modules: a trace has settings of its own.",
+        ),
     ],
 )  # fmt: skip
 def test_an_error_is_one_line_with_what_to_do(ask, s1_lake_folder, name, arguments, message):
