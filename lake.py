@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, Unpack, cast
 
 from . import analysis, engine
 from .engine import replicas
@@ -180,7 +180,7 @@ class Lake:
         """Return the types of layers of one pass, or of every pass for "all", side by side."""
         return analysis.passes.layer_types(self.store, trace, pass_id)
 
-    def layer_diff(self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int) -> Relation:
+    def layer_diff(self, trace: str, pass_id: Pass, layer: int, other_pass: Pass, other_layer: int) -> Relation:
         """Return the kernels of two layers of a trace side by side; those that only one of them runs come first."""
         return analysis.passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
 
@@ -192,9 +192,9 @@ class Lake:
         """Return kernels that mark, or might mark, the layers of a trace, with the evidence; the best first."""
         return analysis.passes.anchor_candidates(self.store, trace)
 
-    def chosen_pass(self, trace_id: str) -> int | None:
+    def chosen_pass(self, trace: str) -> int | None:
         """Return the most representative pass of the model with most time, None if no pass was found."""
-        return analysis.passes.chosen_pass(self.store, trace_id)
+        return analysis.passes.chosen_pass(self.store, trace)
 
     def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
         """Check that a pass has these layers; raises UsageError if not."""
@@ -205,15 +205,15 @@ class Lake:
         """Return the framework operators of a trace that have a FLOP rule, each call once, in time order."""
         return analysis.model_traces.trace_ops(self.store, trace)
 
-    def roofline_of(self, trace: str, pass_id: int | None = None) -> Relation:
+    def roofline_of(self, trace: str, pass_id: SupportsIndex | None = None) -> Relation:
         """Return the FLOP and bytes of a trace's operators beside the peaks of its chip, longest time first."""
         return analysis.model_traces.roofline_of(self.store, trace, pass_id)
 
-    def validate(self, trace: str, pass_id: int | None = None) -> Relation:
+    def validate(self, trace: str, pass_id: SupportsIndex | None = None) -> Relation:
         """Return for each complete pass whether the trace's work matches its model's template: PASS, WARN, FAIL."""
         return analysis.model_traces.validate(self.store, trace, pass_id)
 
-    def template_vs_trace(self, trace: str, pass_id: int | None = None) -> Relation:
+    def template_vs_trace(self, trace: str, pass_id: SupportsIndex | None = None) -> Relation:
         """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
         return analysis.model_traces.template_vs_trace(self.store, trace, pass_id)
 
@@ -297,7 +297,7 @@ class Lake:
 
         return document.summary(self.store, trace, format, top)
 
-    def report(self, trace: str, output: _Path | None = None, pass_id: int | None = None) -> str:
+    def report(self, trace: str, output: _Path | None = None, pass_id: SupportsIndex | None = None) -> str:
         """Return a report on a trace: Markdown, or HTML or JSON by the suffix of `output`, to which it is written."""
         from .reports.trace import report
 
@@ -345,7 +345,7 @@ class Lake:
 
         return report.of_model(self.store, model, format, **given)
 
-    def trace_mfu(self, trace: str, pass_id: int | None = None, *, format: str = "table") -> str:
+    def trace_mfu(self, trace: str, pass_id: SupportsIndex | None = None, *, format: str = "table") -> str:
         """Return the share of its chip's peak that a trace reaches, from its own kernels: one pass, or all."""
         from .reports.mfu import report
 
@@ -357,14 +357,14 @@ class Lake:
 
         return report.model_report(self.store, model, output, **given)
 
-    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, **given: Any) -> Timeline:
+    def write_perfetto(self, trace: str, path: _Path, pass_id: SupportsIndex | None = None, **given: Any) -> Timeline:
         """Write a trace, a part of it, or the ranks of a run for Perfetto: `.events`, and where to look."""
         from .reports.perfetto import files
 
         return files.write_perfetto(self.store, trace, path, pass_id, **given)
 
     def extract(
-        self, trace: str, path: _Path, *, pass_id: int | None = None, window: str = "extended",
+        self, trace: str, path: _Path, *, pass_id: SupportsIndex | None = None, window: str = "extended",
         device: int | None = None, duplicates: bool = True, spreadsheet: bool = True,
     ) -> dict[str, Any]:  # fmt: skip
         """Write a pass of an Ascend kernel table: its rows as CSV, and a description as JSON beside it."""
@@ -387,8 +387,8 @@ class Lake:
         return shapes.write_database(self.store, self.locate(trace), Path(folder), spreadsheet=spreadsheet)
 
     def align(
-        self, simulated: str, measured: str, by: str = "type", pass_id: int | None = None, window: str = "anchor",
-        dedup: str = "tracelake",
+        self, simulated: str, measured: str, by: str = "type", pass_id: SupportsIndex | None = None,
+        window: str = "anchor", dedup: str = "tracelake",
     ) -> Relation:  # fmt: skip
         """Return a simulated forward pass beside a measured one, by type, shape, summary or metrics."""
         return analysis.alignment.align(self.store, simulated, measured, by, pass_id, window, dedup)

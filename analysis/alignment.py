@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 from ..engine.errors import UsageError
 from ..engine.sql.modules import quoted
+from .passes import as_number
 from .settings import dedup_rule
 from .traces import locate
 
@@ -29,7 +30,7 @@ def shapes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
 
 
 def align(
-    store: Store, simulated: str, measured: str, by: str, pass_id: int | None, window: str, dedup: str
+    store: Store, simulated: str, measured: str, by: str, pass_id: SupportsIndex | None, window: str, dedup: str
 ) -> duckdb.DuckDBPyRelation:
     """Return a simulated forward pass beside a measured one.
 
@@ -60,9 +61,10 @@ def align(
         return store.sql(
             f"SELECT metric, value, hits, total FROM simulation_metrics WHERE {of_simulation} ORDER BY ALL"
         )
-    if pass_id is not None:
-        _check_window(store, measured, pass_id, window)
-    chosen = f"{'NULL' if pass_id is None else int(pass_id)}, {quoted(window)}, {quoted(dedup)}"
+    number = as_number(pass_id)
+    if number is not None:
+        _check_window(store, measured, number, window)
+    chosen = f"{'NULL' if number is None else number}, {quoted(window)}, {quoted(dedup)}"
     pair = f"{quoted(simulated)}, {quoted(measured)}, {chosen}"
     if by == "summary":
         sources = ", ".join(map(quoted, SOURCES))

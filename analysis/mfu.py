@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from ..engine.errors import UsageError
 from ..engine.store import Store
 from .models import ask
+from .scenarios import check_scenario
 from .timings import Times, checked_time, insert_times, read_times
 
 #: Relations that times are inserted into.
@@ -105,7 +106,11 @@ def add_times(
         times: times of a layer's kernels, from `read_times`.
         measured_ms: time of a forward pass on a GPU, ms.
         per_layer_ms: time of a layer on a GPU, ms.
+
+    Raises:
+        UsageError: there is no such scenario.
     """
+    check_scenario(store, scenario)
     connection = store.prepare(" ".join([*_TIMES, "scenarios"]))
     insert_times(connection, scenario, times, measured_ms=measured_ms, per_layer_ms=per_layer_ms)
     store.relations.expire(_DERIVED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 from ..engine import changes
 from ..engine.errors import InputError, UsageError
@@ -11,6 +11,7 @@ from ..engine.sql.near import guess
 from ..engine.store import Store
 from ..ingest.model import names_config
 from .models import check_config, resolve_model, settings_of_model
+from .passes import find_one_pass
 from .traces import locate, of_trace
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ def trace_ops(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
     return store.sql(f"SELECT * FROM trace_ops WHERE {of_trace(store, trace)} ORDER BY start_ns, op_id")
 
 
-def roofline_of(store: Store, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
+def roofline_of(store: Store, trace: str, pass_id: SupportsIndex | None = None) -> duckdb.DuckDBPyRelation:
     """Return the FLOP and bytes of a trace's operators beside the peaks of its chip, longest time first.
 
     Args:
         store: the lake.
         trace: the trace.
         pass_id: list the kernels of one forward pass, a row each, instead of all kernels by operator and shape.
+
+    Raises:
+        UsageError: the trace has no such pass.
     """
     if pass_id is None:
         return store.kept(
@@ -36,7 +40,7 @@ def roofline_of(store: Store, trace: str, pass_id: int | None = None) -> duckdb.
             " ORDER BY sum_us DESC, unit, trace_op, kernel_category, n, k, m"
         )
     return store.kept(
-        f"SELECT * FROM kernel_roofline WHERE {of_trace(store, trace)} AND pass_id = {int(pass_id)}"
+        f"SELECT * FROM kernel_roofline WHERE {of_trace(store, trace)}{_of_pass(store, trace, pass_id)}"
         " ORDER BY dur_us DESC, kernel_id"
     )
 
@@ -60,15 +64,15 @@ def explain(store: Store, trace: str, model: str | os.PathLike[str]) -> str:
     return str(known)
 
 
-def validate(store: Store, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
+def validate(store: Store, trace: str, pass_id: SupportsIndex | None = None) -> duckdb.DuckDBPyRelation:
     """Return for each complete pass whether the trace's work matches its model's template: PASS, WARN, FAIL.
 
     Raises:
-        UsageError: the trace is unknown, its model is not set, or the model is unknown.
+        UsageError: the trace is unknown, its model is not set, the model is unknown, or the trace has no such pass.
         InputError: no pass of the trace is complete, or no pass has a known number of tokens.
     """
     check_modelled(store, trace)
-    where = f"{of_trace(store, trace)}{_of_pass(pass_id)}"
+    where = f"{of_trace(store, trace)}{_of_pass(store, trace, pass_id)}"
     return store.kept(f"SELECT * FROM template_verdicts WHERE {where} ORDER BY rank, device, pass_id")
 
 
@@ -116,10 +120,14 @@ def check_modelled(store: Store, trace: str) -> None:
         )
 
 
-def template_vs_trace(store: Store, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
-    """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
+def template_vs_trace(store: Store, trace: str, pass_id: SupportsIndex | None = None) -> duckdb.DuckDBPyRelation:
+    """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's.
+
+    Raises:
+        UsageError: the trace has no such pass.
+    """
     return store.kept(
-        f"SELECT * FROM template_vs_trace WHERE {of_trace(store, trace)}{_of_pass(pass_id)}"
+        f"SELECT * FROM template_vs_trace WHERE {of_trace(store, trace)}{_of_pass(store, trace, pass_id)}"
         " ORDER BY rank, device, pass_id, layer_id < 0, layer_id, unit NULLS LAST, n"
     )
 
@@ -130,5 +138,5 @@ def model_doubts(store: Store, trace_id: str) -> list[str]:
     return [f"{value:g} {unit} {message}" for value, unit, message in store.rows(query, [trace_id])]
 
 
-def _of_pass(pass_id: int | None) -> str:
-    return "" if pass_id is None else f" AND pass_id = {int(pass_id)}"
+def _of_pass(store: Store, trace: str, pass_id: SupportsIndex | None) -> str:
+    return "" if pass_id is None else f" AND pass_id = {find_one_pass(store, trace, pass_id)}"

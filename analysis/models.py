@@ -15,11 +15,10 @@ from ..engine.sql import modules
 from ..engine.sql.near import guess
 from ..engine.store import Store
 from ..ingest.model import config_name, model_settings, names_config, read_config
+from .scenarios import check_scenario, checker
 
 if TYPE_CHECKING:
     import duckdb
-
-_TYPES = {"weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"}
 
 
 def resolve_model(store: Store, text: str | os.PathLike[str]) -> str:
@@ -167,23 +166,17 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
     lake is open. A row replaces an existing one of the same name.
 
     Raises:
-        UsageError: a column is unknown, or a value is not of its type.
+        UsageError: a column or a name is unknown, or a value is not of its type.
     """
     import duckdb
 
-    connection = store.prepare("scenarios dtypes")
+    connection = store.prepare("scenarios")
     # From here on the table has rows that are in no file.
     store.lookups.hold("scenarios")
-    spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
-    types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
+    checked = checker(store)
     for row in rows:
-        values = {column: value for column, value in row.items() if value is not None}
-        for column in values.keys() & _TYPES:
-            known = types.get(str(values[column]).lower())
-            if known is None:
-                raise UsageError(_unknown(column, str(values[column]), types, "The table dtypes has all."))
-            values[column] = known
-        columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
+        values = {column: checked(column, value) for column, value in row.items() if value is not None}
+        columns = ", ".join(f"${nth + 1} AS {column}" for nth, column in enumerate(values))
         try:
             # Not OR REPLACE, which would keep the old row's values in columns that the new one lacks.
             connection.execute("DELETE FROM scenarios WHERE scenario = $1", [row.get("scenario")])
@@ -206,12 +199,14 @@ def ask(
             is decode for one new token, else prefill, and `dp` as many replicas as the experts need.
 
     Raises:
-        UsageError: the model, the chip, a column or a type is unknown.
+        UsageError: the model, the chip, a column or a name is unknown, or a number is not whole.
     """
     known = resolve_model(store, model)
-    given = {column: value for column, value in work.items() if value is not None}
+    checked = checker(store)
+    given = {column: checked(column, value) for column, value in work.items() if value is not None}
     given.setdefault("phase", "decode" if given.get("seq_len", 1) == 1 else "prefill")
-    ranks = given.get("tp", 1) * given.get("cp", 1)
+    # A degree below 1 is a fault of the scenario.
+    ranks = max(given.get("tp", 1) * given.get("cp", 1), 1)
     given.setdefault("dp", max(given.get("ep", 1) // ranks, 1))
     scenario = name or f"{known} {given['phase']}, as asked"
     chip = resolve_hardware(store, hardware) if hardware else None
@@ -220,7 +215,12 @@ def ask(
 
 
 def faults(store: Store, scenario: str) -> list[str]:
-    """Return the reasons why a scenario is impossible; empty if it is possible."""
+    """Return the reasons why a scenario is impossible; empty if it is possible.
+
+    Raises:
+        UsageError: there is no such scenario.
+    """
+    check_scenario(store, scenario)
     rows = store.rows("SELECT fault FROM scenario_faults WHERE scenario = $1 ORDER BY fault", [scenario])
     return [fault for (fault,) in rows]
 
@@ -288,7 +288,12 @@ def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) ->
 
 
 def operators(store: Store, scenario: str) -> duckdb.DuckDBPyRelation:
-    """Return the modelled cost of each operator of a scenario, by layer kind."""
+    """Return the modelled cost of each operator of a scenario, by layer kind.
+
+    Raises:
+        UsageError: there is no such scenario.
+    """
+    check_scenario(store, scenario)
     return store.sql(
         f"SELECT * FROM operators WHERE scenario = {modules.quoted(scenario)} "
         "ORDER BY layer_kind IN ('ends', 'mtp'), layer_kind, op_seq"
@@ -297,12 +302,6 @@ def operators(store: Store, scenario: str) -> duckdb.DuckDBPyRelation:
 
 def _folded(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.strip().lower()).strip("-")
-
-
-def _column(name: str) -> str:
-    if not re.fullmatch(r"[a-z_]+", name):
-        raise UsageError(f"{name}: no column of scenarios.")
-    return name
 
 
 def _unknown(what: str, text: str, known: Iterable[str], more: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, SupportsIndex
 
 from ..engine.errors import UsageError
 from ..engine.sql import modules
@@ -13,7 +14,8 @@ from .traces import locate
 if TYPE_CHECKING:
     import duckdb
 
-Pass = int | Literal["all"] | None
+#: A pass: its number, of Python or NumPy; "all"; or None, the default of what is asked.
+Pass = SupportsIndex | Literal["all"] | None
 
 
 def passes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
@@ -33,7 +35,10 @@ def kernels(store: Store, trace: str, pass_id: Pass = None, layer: int | None = 
     """Return device operations: of the whole trace, or of a layer, longest first."""
     if layer is None and pass_id is None:
         return _of_trace(store, "kernels", trace, order="start_ns, kernel_id")
-    condition = "true" if layer is None else f"layer_id = {int(layer)}"
+    condition = "true"
+    if layer is not None:
+        check_layers(store, trace, pass_id, [layer])
+        condition = f"layer_id = {int(layer)}"
     order = "rank, device, pass_id, layer_id, hot_rank"
     return _of_pass(store, "layer_kernels", trace, pass_id, order=order, condition=condition)
 
@@ -44,10 +49,20 @@ def layer_types(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDB
 
 
 def layer_diff(
-    store: Store, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
+    store: Store, trace: str, pass_id: Pass, layer: int, other_pass: Pass, other_layer: int
 ) -> duckdb.DuckDBPyRelation:
-    """Return the kernels of two layers of a trace side by side, the largest difference first."""
-    sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
+    """Return the kernels of two layers of a trace side by side, the largest difference first.
+
+    Raises:
+        UsageError: the trace has no such pass or layer.
+    """
+    pair = [
+        (find_one_pass(store, trace, number), its_layer)
+        for number, its_layer in ((pass_id, layer), (other_pass, other_layer))
+    ]
+    for number, its_layer in pair:
+        check_layers(store, trace, number, [its_layer])
+    sides = ", ".join(str(int(number)) for side in pair for number in side)
     return store.sql(
         f"SELECT * FROM layer_diff({modules.quoted(locate(store, trace))}, {sides}) "
         "ORDER BY rank, device, abs(diff_us) DESC, list_position(['a', 'b', 'both'], side), a_us DESC, name"
@@ -56,6 +71,7 @@ def layer_diff(
 
 def perfetto(store: Store, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
     """Return where a pass and its layers, or some of them, are on Perfetto's timeline."""
+    check_layers(store, trace, pass_id, layers)
     chosen = ", ".join(str(int(layer)) for layer in layers)
     condition = f"(range = 'pass' OR layer_id IN ({chosen}))" if chosen else "true"
     order = "rank, device, pass_id, range <> 'pass', start_ns"
@@ -68,12 +84,12 @@ def anchor_candidates(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
     return _of_trace(store, "anchor_candidates", trace, order=order)
 
 
-def chosen_pass(store: Store, trace_id: str) -> int | None:
+def chosen_pass(store: Store, trace: str) -> int | None:
     """Return the most representative pass of the model with most time, None if no pass was found."""
     [(chosen,)] = store.rows(
         "SELECT arg_min(pass_id, (NOT (chosen AND main_series), coalesce(direction, 'forward') <> 'forward', "
         "pass_id)) FROM passes WHERE trace_id = $1",
-        [trace_id],
+        [locate(store, trace)],
     )
     return None if chosen is None else int(chosen)
 
@@ -91,13 +107,64 @@ def pass_ids(store: Store, trace: str) -> list[int]:
     return [int(number) for (number,) in found]
 
 
+def as_number(pass_id: Pass) -> int | None:
+    """Return the number that a pass is given by, None for None and "all".
+
+    Raises:
+        UsageError: it is neither a whole number nor one of these.
+    """
+    if pass_id is None or (isinstance(pass_id, str) and pass_id == "all"):
+        return None
+    try:
+        return operator.index(pass_id)
+    except TypeError:
+        raise UsageError(f"pass_id={pass_id}: expected a whole number or all.") from None
+
+
+def find_pass(store: Store, trace: str, pass_id: Pass) -> int | None:
+    """Return the number of a pass of a trace, by default of the chosen one; None for "all" or if no pass was found.
+
+    Raises:
+        UsageError: the trace has no such pass.
+    """
+    if pass_id is None:
+        return chosen_pass(store, trace)
+    number = as_number(pass_id)
+    if number is not None and number not in (known := pass_ids(store, trace)):
+        [(name,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [locate(store, trace)])
+        raise UsageError(f"{name}: has no pass {number}; {_named(known)}.")
+    return number
+
+
+def find_one_pass(store: Store, trace: str, pass_id: Pass) -> int:
+    """Return the number of one pass of a trace, by default of the chosen one.
+
+    Raises:
+        UsageError: the trace has no such pass, or all passes are asked for.
+    """
+    number = find_pass(store, trace, pass_id)
+    if number is None:
+        raise UsageError("the trace has no passes." if pass_id is None else f"pass_id={pass_id}: this needs one pass.")
+    return number
+
+
+def _named(known: Sequence[int]) -> str:
+    """Return which passes a trace has, as the end of a sentence."""
+    if not known:
+        return "it has none"
+    return f"it has passes {known[0]} to {known[-1]}" if len(known) > 1 else f"it has pass {known[0]}"
+
+
 def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int]) -> None:
     """Check that a pass has these layers.
 
     Raises:
-        UsageError: a layer is missing.
+        UsageError: the trace has no such pass, or the pass lacks a layer.
     """
-    known = {number for (number,) in layers(store, trace, pass_id).select("layer_id").distinct().fetchall()}
+    if not wanted:
+        return
+    found = _of_pass(store, "layers", trace, pass_id, order="layer_id").select("layer_id").distinct().fetchall()
+    known = {number for (number,) in found}
     for layer in wanted:
         if layer not in known:
             of = f"layers {min(known)} to {max(known)}" if known else "no layers"
@@ -115,9 +182,8 @@ def _of_pass(
     store: Store, relation: str, trace: str, pass_id: Pass, *, order: str, condition: str = "true"
 ) -> duckdb.DuckDBPyRelation:
     trace_id = locate(store, trace)
-    if pass_id is None:
-        pass_id = chosen_pass(store, trace_id)
-    of_pass = f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
+    number = find_pass(store, trace_id, pass_id)
+    of_pass = "true" if number is None else f"pass_id = {number}"
     answer = store.sql(
         f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
         f"ORDER BY {order}"

@@ -11,6 +11,7 @@ from ..engine.errors import UsageError
 from ..engine.store import Store
 from .formulas import Formulas, find
 from .models import resolve_hardware, resolve_model, study_remarks
+from .scenarios import check_scenario, checker
 from .workloads import listed
 
 if TYPE_CHECKING:
@@ -94,9 +95,14 @@ def _fingerprint(store: Store) -> int:
 
 
 def model_roofline(store: Store, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
-    """Return the cost of a scenario: one row, or with `modules` a row for each module, the longest first."""
-    rows = store.rows("SELECT formulas FROM scenarios WHERE scenario = $1", [scenario])
-    of = find(str(rows[0][0]) if rows else "physical").relation
+    """Return the cost of a scenario: one row, or with `modules` a row for each module, the longest first.
+
+    Raises:
+        UsageError: there is no such scenario.
+    """
+    check_scenario(store, scenario)
+    [(formulas,)] = store.rows("SELECT formulas FROM scenarios WHERE scenario = $1", [scenario])
+    of = find(str(formulas)).relation
     if modules:
         return store.sql(
             f"SELECT * FROM {of('module_roofline')} WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
@@ -131,7 +137,9 @@ def sweep(store: Store, model: str | os.PathLike[str], *, formulas: str = "physi
     resolved = resolve_model(store, model)
     lists = {name: listed(value) for name, value in axes.items() if value is not None}
     lists.setdefault("phase", ["decode"])
-    _check_axes(store, lists)
+    _check_axes(lists)
+    checked = checker(store)
+    lists = {name: [checked(name, value) for value in values] for name, values in lists.items()}
     lists["hardware"] = [resolve_hardware(store, chip) for chip in lists["hardware"]]
     lists.setdefault("tp", [1])
     lists.setdefault("ep", [1])
@@ -154,20 +162,13 @@ def sweep(store: Store, model: str | os.PathLike[str], *, formulas: str = "physi
     return Sweep(store, rules, _fingerprint(store))
 
 
-def _check_axes(store: Store, lists: dict[str, list[Any]]) -> None:
-    """Check a sweep's axes and those of their values that are names; wrong numbers are left to the database."""
+def _check_axes(lists: dict[str, list[Any]]) -> None:
+    """Check a sweep's axes, and that there are some points and not too many."""
     if unknown := [name for name in lists if name not in (*AXES, "mla_mode")]:
         raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
     if not lists.get("hardware"):
         raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
+    if empty := [name for name, values in lists.items() if not values]:
+        raise UsageError(f"{empty[0]}: an axis needs a value.")
     if (points := math.prod(len(values) for values in lists.values())) > MOST_POINTS:
         raise UsageError(f"{points:,} scenarios; a sweep has at most {MOST_POINTS:,}.")
-    types = [name for (name,) in store.rows("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL")]
-    profiles = [name for (name,) in store.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
-    for names, known in (
-        (("phase",), ["decode", "prefill", "training"]), (("execution",), profiles),
-        (("weight_dtype", "activation_dtype", "kv_dtype"), types),
-    ):  # fmt: skip
-        for name in names:
-            if wrong := [value for value in lists.get(name, []) if value is not None and value not in known]:
-                raise UsageError(f"{name}={wrong[0]}: unknown. Known: {', '.join(known)}.")

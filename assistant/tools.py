@@ -37,6 +37,12 @@ _PASS = (
     "tokens_per_s, chip_tokens_per_s, bound, fits, max_batch"
 )
 _MODULE = f"module, category, {_COSTS}, bound"
+#: Arguments that describe the work of a modelled pass.
+_OF_WORK = ("phase", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp", "weight_dtype", "kv_dtype")
+#: Columns shown of the kernels of a pass, by name.
+_OF_PASS = (
+    "name, category, device, count(*) AS calls, sum(dur_us) AS sum_us, avg(dur_us) AS mean_us, max(dur_us) AS max_us"
+)
 #: Maximum characters of a finding's query: a truncated one could not be run.
 _LONGEST_QUERY = 1000
 #: Terms of a waterfall.
@@ -106,14 +112,18 @@ def layers(lake: Lake, given: Arguments) -> Answer:
 
 
 def kernels(lake: Lake, given: Arguments) -> Answer:
-    """Return the kernels of a layer, or the operations of a trace by name, longest first."""
+    """Return the kernels of a layer, or the operations of a pass or a trace by name, longest first."""
     trace_id = _focused(lake, given["trace"])
     trust = _of_trace(lake, trace_id)
-    if given["layer"] is not None:
+    if given["layer"] is not None or given["pass_id"] is not None:
         pass_id = _pass(lake, trace_id, given["pass_id"])
         if pass_id is None:
-            raise UsageError("no forward pass was found in this trace: leave layer out.")
-        lake.check_layers(trace_id, pass_id, [given["layer"]])
+            raise UsageError("no forward pass was found in this trace: leave layer and pass_id out.")
+        if given["layer"] is None:
+            summed = lake.kernels(trace_id, pass_id).aggregate(_OF_PASS, "name, category, device")
+            facts = {"trace_id": trace_id, "pass_id": pass_id, "of_whole_pass": True}
+            order = f"of the layers of pass {pass_id}, longest first"
+            return fetched(summed.order("sum_us DESC, name, device"), given, trust=trust, facts=facts, order=order)
         rows = for_people(lake.store, "layer_kernels", lake.kernels(trace_id, pass_id, given["layer"]))
         facts = {"trace_id": trace_id, "pass_id": pass_id, "of_layer": True}
         return fetched(rows, given, trust=trust, facts=facts, order="longest first")
@@ -122,7 +132,7 @@ def kernels(lake: Lake, given: Arguments) -> Answer:
         "tflops FROM ops WHERE trace_id = $trace_id ORDER BY self_us DESC, name",
         trace_id=trace_id,
     )
-    order = "longest own time first; busy_pct is of the device's busy time"
+    order = "of the whole trace, longest own time first; busy_pct is of the device's busy time"
     return fetched(found, given, trust=trust, facts={"trace_id": trace_id, "of_trace": True}, order=order)
 
 
@@ -161,15 +171,22 @@ def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, 
     from ..analysis import sides as beside
 
     answer = beside.compare(lake.store, found, anyway=given["anyway"])
-    columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, change_pct, verdict, before_matched_pct, doubts"
-    [(side, baseline, basis, before, after, change, verdict, matched, doubts)] = answer.sides.select(columns).fetchall()
+    columns = (
+        "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, change_pct, verdict, before_matched_pct, "
+        "after_matched_pct, doubts"
+    )
+    [row] = answer.sides.select(columns).fetchall()
+    side, baseline, basis, before, after, change, verdict, *matched, doubts = row
     about = {
         "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,
         "change_pct": change, "verdict": verdict,
     }  # fmt: skip
     trust = [*answer.left_out, *([doubts] if doubts else [])]
-    if matched is not None:
-        trust.append(f"{matched:.1f} % of the work's time before has a counterpart after")
+    if None not in matched:
+        trust.append(
+            f"{matched[0]:.1f} % of the work's time before has a counterpart after, "
+            f"{matched[1]:.1f} % of the time after one before"
+        )
     terms = answer.terms if given["by"] == "terms" else answer.terms.filter(_PARTS_OF_COMPARISON)
     shown = for_people(lake.store, "comparison_terms", terms)
     order = "indented below what they sum to; noise_ms is the least difference that could be told"
@@ -211,12 +228,13 @@ def findings(lake: Lake, given: Arguments) -> Answer:
 def model_roofline(lake: Lake, given: Arguments) -> Answer:
     """Return the modelled cost of a pass, or the parts of a trace, measured beside modelled."""
     if given["trace"]:
+        modelled = ("model", "hardware", *_OF_WORK, *(["modules"] if given["modules"] else []))
+        if excluded := [name for name in modelled if given[name] is not None]:
+            raise UsageError(f"trace excludes {', '.join(excluded)}: a trace has settings of its own.")
         return _measured(lake, given)
     if not given["model"] or not given["hardware"]:
         raise UsageError("give model and hardware, or trace: what a trace measures beside its model.")
-    work = {key: given[key] for key in ("phase", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp")}
-    work |= {key: given[key] for key in ("weight_dtype", "kv_dtype")}
-    scenario = lake.ask(_model(given["model"]), given["hardware"], **work)
+    scenario = lake.ask(_model(given["model"]), given["hardware"], **{key: given[key] for key in _OF_WORK})
     trust = ["a lower bound from data sheets, with perfect overlap: nothing is measured", *lake.faults(scenario)]
     trust += remarks(lake.store, scenario)
     facts: dict[str, Any] = {key: value for key, value in given.items() if _safe(value)}
@@ -233,7 +251,10 @@ def _measured(lake: Lake, given: Arguments) -> Answer:
     found = lake.measured_vs_modelled(trace_id)
     order = "efficiency_pct is modelled by measured time; modelled_ms is a lower bound"
     trust = [*_of_trace(lake, trace_id), *found.faults]
-    return fetched(found.rows.select(MEASURED_COLUMNS), given, trust=trust, facts={"of_measured": True}, order=order)
+    [chip] = lake.rows("SELECT trace, model, hardware FROM traces WHERE trace_id = $1", [trace_id])
+    about = dict(zip(("trace", "model", "hardware"), chip, strict=True))
+    facts = {"of_measured": True}
+    return fetched(found.rows.select(MEASURED_COLUMNS), given, about=about, trust=trust, facts=facts, order=order)
 
 
 def schema(lake: Lake, given: Arguments) -> Answer:  # noqa: ARG001
@@ -315,14 +336,9 @@ def _pass(lake: Lake, trace_id: str, wanted: int | None) -> int | None:
     Raises:
         UsageError: the trace has passes, and not this one.
     """
-    from ..analysis.passes import pass_ids
+    from ..analysis.passes import find_pass, pass_ids
 
-    known = pass_ids(lake.store, trace_id)
-    if wanted is None or not known:
-        return lake.chosen_pass(trace_id) if known else None
-    if wanted not in known:
-        raise UsageError(f"pass_id {wanted}: the trace has passes {known[0]} to {known[-1]}.")
-    return wanted
+    return find_pass(lake.store, trace_id, wanted) if pass_ids(lake.store, trace_id) else None
 
 
 def _safe(value: Any) -> bool:

@@ -13,6 +13,7 @@ from .common import FORMATS, format_options, open_at, output_options, print_rows
 from .which_pass import find_one_pass, find_pass, need_operations
 
 if TYPE_CHECKING:
+    from ..analysis.passes import Pass
     from ..lake import Lake
     from ..reports.output.render import Part
 
@@ -117,7 +118,6 @@ def kernels(
         return
     if not compares and format_ in FORMATS:
         chosen = find_pass(opened, trace, pass_)
-        opened.check_layers(trace, chosen, () if layer is None else (layer,))
         print_rows(opened, "layer_kernels", opened.kernels(trace, chosen, layer), format_, output, limit)
         return
     sides = _sides(opened, trace, (pass_, layer or 0), (compare_pass, compare_layer) if compares else None)
@@ -127,7 +127,7 @@ def kernels(
         _print_flow(opened, trace, sides, output)
 
 
-def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
+def _say_coverage(opened: Lake, trace: str, pass_id: Pass) -> None:
     from ..reports.trace.coverage import coverage
 
     found = coverage(opened.store, opened.locate(trace), pass_id)

@@ -78,7 +78,6 @@ def perfetto(
             raise UsageError("this needs a file or a browser: add -o FILE or --open.")
         opened = open_at(lake, trace)
         chosen = find_pass(opened, trace, pass_)
-        opened.check_layers(trace, chosen, layers)
         print_rows(opened, "perfetto_ranges", opened.perfetto(trace, chosen, layers), format_, None, limit)
         return
     from ..reports.perfetto.files import format_of

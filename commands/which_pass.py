@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..engine.errors import UsageError
 from .common import say
 
 if TYPE_CHECKING:
-    from ..analysis.passes import Pass
     from ..lake import Lake
 
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 NO_OPERATIONS = "the trace has no device operations"
 
 
-def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: str = "") -> Pass:
+def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: str = "") -> int | Literal["all"] | None:
     """Return the pass to show; exit with 1, a hint and what to ask `instead` if no passes were found."""
     from ..analysis.passes import pass_ids
 
@@ -36,7 +35,7 @@ def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: s
     return int(wanted)
 
 
-def _why(opened: Lake, trace: str, chosen: Pass) -> str:
+def _why(opened: Lake, trace: str, chosen: int | None) -> str:
     """Return why a pass is shown: it is the chosen one, or the first of those chosen for each stage."""
     rows = opened.rows(
         "SELECT DISTINCT concat_ws(', ', CASE WHEN min(series) OVER () <> max(series) OVER () THEN series END, "

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
-from ...analysis.passes import chosen_pass
+from ...analysis.passes import as_number, chosen_pass
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
 from ...engine.store import Store
@@ -32,7 +32,7 @@ def write_pass(
     path: Path,
     *,
     window: str,
-    pass_id: int | None,
+    pass_id: SupportsIndex | None,
     device: int | None = None,
     duplicates: bool = True,
     spreadsheet: bool = True,
@@ -59,15 +59,16 @@ def write_pass(
     if window not in WINDOWS:
         raise UsageError(f"window={window}: unknown. Known: {', '.join(WINDOWS)}.")
     trace_id = locate(store, trace)
-    if pass_id is None and window != "whole":
-        pass_id = chosen_pass(store, trace_id)
+    number = as_number(pass_id)
+    if number is None and window != "whole":
+        number = chosen_pass(store, trace_id)
     about, table = _table(store, trace_id)
     if path.suffix.lower() == ".json":
         raise UsageError(f"{path}: give a .csv file; its description is written next to it, as .json.")
     if window == "whole":
         found = {"pass_id": None, "device": device}
     else:
-        found = _window(store, trace_id, window, pass_id, device)
+        found = _window(store, trace_id, window, number, device)
     about |= {"window": window, **found}
     chosen = _chosen(trace_id, table, about)
     about |= _counted(store, chosen)

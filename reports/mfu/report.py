@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 from ...analysis.mfu import Workload, measured
+from ...analysis.passes import find_one_pass
 from ...engine.errors import UsageError
 from ...engine.store import Store
 from ..output.screen import PLAIN, Screen
@@ -40,14 +41,14 @@ def of_model(
     return rendered(found, physical(found), format, screen)
 
 
-def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str, screen: Screen = PLAIN) -> str:
+def of_trace(store: Store, trace_id: str, pass_id: SupportsIndex | None, format: str, screen: Screen = PLAIN) -> str:
     """Return the share of its chip's peak that a trace reaches, from its own kernels: one pass, or all.
 
     Raises:
-        UsageError: the format is unknown.
+        UsageError: the format is unknown, or the trace has no such pass.
     """
     check_format(format)
-    found = trace.facts(store, trace_id, pass_id)
+    found = trace.facts(store, trace_id, None if pass_id is None else find_one_pass(store, trace_id, pass_id))
     return rendered(found, trace.report(found), format, screen)
 
 

@@ -6,9 +6,9 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
-from ...analysis.passes import chosen_pass
+from ...analysis.passes import find_one_pass
 from ...analysis.ranks import find_run
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
@@ -52,7 +52,7 @@ def write_perfetto(
     store: Store,
     trace: str,
     path: str | os.PathLike[str],
-    pass_id: int | None = None,
+    pass_id: SupportsIndex | None = None,
     layers: Sequence[int] = (),
     *,
     at: Mapping[str, int] | None = None,
@@ -85,8 +85,9 @@ def write_perfetto(
         if ranks or at:
             raise UsageError("Chrome's format has one pass or some of its layers: name a file .pftrace for all else.")
         trace_id = locate(store, trace)
-        events = write_chrome(store, trace, path, pass_id, layers)
-        part = part_of(store, trace_id, chosen_pass(store, trace_id) if pass_id is None else pass_id, layers)
+        number = find_one_pass(store, trace_id, pass_id)
+        events = write_chrome(store, trace_id, path, number, layers)
+        part = part_of(store, trace_id, number, layers)
         return Written(Path(path), events, part.start_ns, part.end_ns)
     run, trace_id = find_run(store, trace) if ranks else ("", locate(store, trace))
     part = part_of(store, trace_id, pass_id, layers, at)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
-from ...analysis.passes import check_layers, chosen_pass, pass_ids
+from ...analysis.passes import check_layers, find_one_pass
 from ...engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 def part_of(
-    store: Store, trace_id: str, pass_id: int | None = None, layers: Sequence[int] = (),
+    store: Store, trace_id: str, pass_id: SupportsIndex | None = None, layers: Sequence[int] = (),
     at: Mapping[str, int] | None = None,
 ) -> Part:  # fmt: skip
     """Return the part of a trace to show.
@@ -57,13 +57,12 @@ def part_of(
         UsageError: the trace has no such pass or place, or the place is outside of the given pass or layers.
     """
     wanted = dict(at or {})
-    of_pass = wanted.pop("pass", pass_id)
-    if pass_id not in (None, of_pass):
-        raise UsageError(f"pass {of_pass}: outside of pass {pass_id}, which the file was to have alone.")
-    if layers or "layer" in wanted or (of_pass is not None and not wanted):
-        of_pass = chosen_pass(store, trace_id) if of_pass is None else of_pass
-        if of_pass is None or of_pass not in pass_ids(store, trace_id):
-            raise UsageError("the trace has no pass" + ("s." if of_pass is None else f" {of_pass}."))
+    asked = wanted.pop("pass", pass_id)
+    if pass_id not in (None, asked):
+        raise UsageError(f"pass {asked}: outside of pass {pass_id}, which the file was to have alone.")
+    of_pass = None
+    if layers or "layer" in wanted or asked is not None:
+        of_pass = find_one_pass(store, trace_id, asked)
         check_layers(store, trace_id, of_pass, [*layers, *([wanted["layer"]] if "layer" in wanted else [])])
     window = look = None
     if of_pass is not None:

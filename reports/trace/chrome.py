@@ -15,11 +15,10 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from ...analysis.passes import check_layers, chosen_pass, pass_ids
+from ...analysis.passes import check_layers, find_one_pass
 from ...analysis.traces import locate
-from ...engine.errors import UsageError
 from ...engine.text import json_text
 from ..output.files import writing
 
@@ -65,7 +64,11 @@ class _Drawn(NamedTuple):
 
 
 def write_chrome(
-    store: Store, trace: str, path: str | os.PathLike[str], pass_id: int | None = None, layers: Sequence[int] = ()
+    store: Store,
+    trace: str,
+    path: str | os.PathLike[str],
+    pass_id: SupportsIndex | None = None,
+    layers: Sequence[int] = (),
 ) -> int:
     """Write one pass, or some of its layers, as a Chrome trace and return the number of its events.
 
@@ -81,17 +84,14 @@ def write_chrome(
         InputError: the file cannot be written.
     """
     path, trace_id = Path(path), locate(store, trace)
-    if pass_id is None:
-        pass_id = chosen_pass(store, trace_id)
-    if pass_id is None or pass_id not in pass_ids(store, trace):
-        raise UsageError(f"{trace}: has no pass {'' if pass_id is None else pass_id}".rstrip() + ".")
-    check_layers(store, trace, pass_id, layers)
-    ranges = _ranges(store, trace_id, pass_id, layers)
-    kernels = _drawn_kernels(store, trace_id, pass_id, layers, {row["device"]: row["shown"] for row in ranges})
+    number = find_one_pass(store, trace_id, pass_id)
+    check_layers(store, trace_id, number, layers)
+    ranges = _ranges(store, trace_id, number, layers)
+    kernels = _drawn_kernels(store, trace_id, number, layers, {row["device"]: row["shown"] for row in ranges})
     events = list(_events([*_drawn_ranges(ranges), *kernels]))
     [(name, metadata)] = store.rows("SELECT trace, metadata FROM traces WHERE trace_id = $1", [trace_id])
     about = {
-        **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{name}, pass {pass_id}",
+        **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{name}, pass {number}",
     }  # fmt: skip
     content = json.dumps(about, ensure_ascii=False)[:-1] + ', "traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
     data = json_text(content).encode()

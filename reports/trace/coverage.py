@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...analysis.passes import as_number
+
 if TYPE_CHECKING:
+    from ...analysis.passes import Pass
     from ...engine.store import Store
     from ..output.render import Part
-
-    Pass = int | str | None
 
 #: Maximum number of parts of the rest named in a sentence.
 _NAMED = 3
@@ -59,8 +60,10 @@ class Coverage:
 
 def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | None:
     """Return the coverage of an answer about the series of a pass, or about all passes; None without busy time."""
-    of_pass = f"WHERE trace_id = $1 AND pass_id = {pass_id}" if isinstance(pass_id, int) else "WHERE trace_id = $1"
-    shown = store.rows(f"SELECT DISTINCT series FROM passes {of_pass}", [trace_id])
+    shown = store.rows(
+        "SELECT DISTINCT series FROM passes WHERE trace_id = $1 AND pass_id = coalesce($2, pass_id)",
+        [trace_id, as_number(pass_id)],
+    )
     names = {series for (series,) in shown}
     rows = store.rows(
         "SELECT series, part, holder, name, direction, pct FROM _busy_shares WHERE trace_id = $1 "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...analysis.passes import as_number
 from ..output.columns import for_people
 from ..output.table import Column, Table, cut, text, which
 from .coverage import HALF, framed
@@ -13,10 +14,9 @@ from .coverage import HALF, framed
 if TYPE_CHECKING:
     import duckdb
 
+    from ...analysis.passes import Pass
     from ...engine.store import Store
     from ..output.render import Part
-
-    Pass = int | str | None
 
 #: Maximum groups of categories with columns of their own; the rest is one column.
 GROUPS = 6
@@ -88,7 +88,7 @@ def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[str]:
     found = store.rows(
         "SELECT category_group FROM _group_times WHERE trace_id = $1 AND pass_id IS NOT DISTINCT FROM $2 "
         f"AND category_group <> 'other' ORDER BY sum_us DESC, category_group LIMIT {GROUPS}",
-        [trace_id, pass_id if isinstance(pass_id, int) else None],
+        [trace_id, as_number(pass_id)],
     )
     return [str(name) for (name,) in found]
 
@@ -111,14 +111,14 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
     """Return the types of layers of a pass side by side, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
     found = store.rows(
-        f"""
+        """
         SELECT rank, device, pass_id, kind_reason, type, layers, layer_ids, mean_wall_us / 1e3, median_wall_us / 1e3,
             mean_sum_us / 1e3, median_sum_us / 1e3, pass_pct, group_pct
         FROM _type_groups
-        WHERE trace_id = $1 AND {_of_pass(pass_id)}
+        WHERE trace_id = $1 AND pass_id = coalesce($2, pass_id)
         ORDER BY rank, device, pass_id, layer_ids
         """,
-        [trace_id],
+        [trace_id, as_number(pass_id)],
     )
     several = len({row[:3] for row in found}) > 1
     keys = (Column("rank"), Column("device"), Column("pass")) if several else ()
@@ -144,7 +144,8 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
 
 def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id: Pass) -> list[Part]:
     """Return layers in readable form: each one, their types side by side, and for a single pass what to do next."""
-    found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
+    number = as_number(pass_id)
+    found = None if number is None else verdict(store, trace_id, number)
     shown = for_people(store, "layers", answer)
     answer_parts = framed(store, trace_id, pass_id, [shown, in_sql_names(types_table(store, trace_id, pass_id))])
     return [*answer_parts, *([str(found)] if found else [])]
@@ -250,7 +251,3 @@ def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) ->
 
 def _dims(dims: str | None) -> str:
     return "-" if dims is None else cut(dims, 20)
-
-
-def _of_pass(pass_id: Pass) -> str:
-    return f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"

@@ -6,11 +6,10 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
-from ...analysis.passes import chosen_pass, pass_ids
+from ...analysis.passes import find_pass
 from ...analysis.traces import locate
-from ...engine.errors import UsageError
 from ...engine.text import json_text, markdown, markdown_prose
 from ..model.architecture import described, distribution, kinds
 from ..output.files import check_target, checked_suffix, write_text
@@ -54,7 +53,7 @@ class Report:
     parts: tuple[Part, ...]
 
 
-def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass_id: int | None) -> str:
+def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass_id: SupportsIndex | None) -> str:
     """Return a report on a trace: Markdown, or HTML or JSON by the suffix of the file, to which it is written.
 
     Args:
@@ -71,10 +70,7 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
     if output is not None:
         check_target(output)
     trace_id = locate(store, trace)
-    if pass_id is not None and pass_id not in (known := pass_ids(store, trace)):
-        has = f"passes {known[0]} to {known[-1]}" if known else "none"
-        raise UsageError(f"{trace}: has no pass {pass_id}; it has {has}.")
-    one = chosen_pass(store, trace_id) if pass_id is None else pass_id
+    one = find_pass(store, trace_id, pass_id)
     text = as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
     if output is not None:
         write_text(output, text)

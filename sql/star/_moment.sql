@@ -1,5 +1,4 @@
--- When something was, as a timestamp in UTC: as long after the trace's first event, which is at
--- origin_ns on the file's clock and at recorded_at on the calendar's. Whole microseconds, rounded
--- down.
-CREATE MACRO _moment(recorded_at, origin_ns, at_ns) AS
-recorded_at + to_microseconds((at_ns - origin_ns) // 1000);
+-- When something was, as a timestamp in UTC: as long after recorded_at as it is after clock_ns, the
+-- same moment on the file's clock. Whole microseconds, rounded down.
+CREATE MACRO _moment(recorded_at, clock_ns, at_ns) AS
+recorded_at + to_microseconds((at_ns - clock_ns) // 1000);

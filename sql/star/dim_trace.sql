@@ -37,6 +37,6 @@ SELECT
     CAST(row_number() OVER (ORDER BY trace_id) AS INTEGER) AS trace_key,
     trace_id, trace, run, rank, world_size, model, profile, num_layers, hardware, device_name,
     vendor, format, tp, ep, dp, pp, recorded_at, recorded_at_source, start_ns, end_ns,
-    _moment(recorded_at, start_ns, end_ns) AS end_at, event_count, truncated, source_path,
-    ingested_at
+    _moment(recorded_at, _clock_ns(recorded_at_source, base_time_ns, start_ns), end_ns) AS end_at,
+    event_count, truncated, source_path, ingested_at
 FROM traces;

@@ -30,8 +30,8 @@ SELECT
     t.hardware_key, coalesce(n.kernel_name_key, 0) AS kernel_name_key,
     coalesce(c.category_key, 0) AS category_key, s.device, s.collective_id, s.kind,
     s.process_group, s.group_size, s.dtype, s.start_ns, s.end_ns,
-    _moment(t.recorded_at, t.origin_ns, s.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, s.end_ns) AS end_at, s.dur_us, s.exposed_us, s.hidden_us,
+    _moment(t.recorded_at, t.clock_ns, s.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, s.end_ns) AS end_at, s.dur_us, s.exposed_us, s.hidden_us,
     s.idle_us, s.bytes, s.algorithm_gbps, s.bus_gbps
 FROM collectives AS s
 JOIN _star_traces AS t USING (trace_id)

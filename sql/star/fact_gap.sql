@@ -30,8 +30,8 @@ SELECT
     coalesce(markers.kernel_name_key, 0) AS marker_kernel_name_key,
     coalesce(payloads.kernel_name_key, 0) AS payload_kernel_name_key, g.device, g.gap_id,
     coalesce(g.step_id, -1) AS step_id, g.kind, g.cause, g.is_shown, g.start_ns, g.end_ns,
-    _moment(t.recorded_at, t.origin_ns, g.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, g.end_ns) AS end_at, g.gap_us, g.host_bound_us
+    _moment(t.recorded_at, t.clock_ns, g.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, g.end_ns) AS end_at, g.gap_us, g.host_bound_us
 FROM gaps AS g
 JOIN _star_traces AS t USING (trace_id)
 LEFT JOIN dim_kernel_name AS befores

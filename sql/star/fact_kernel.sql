@@ -28,8 +28,8 @@ SELECT
     t.hardware_key, coalesce(n.kernel_name_key, 0) AS kernel_name_key,
     coalesce(c.category_key, 0) AS category_key, k.device, k.stream, k.kernel_id,
     coalesce(r.pass_id, -1) AS pass_id, coalesce(r.layer_id, -1) AS layer_id, k.start_ns, k.end_ns,
-    _moment(t.recorded_at, t.origin_ns, k.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, k.end_ns) AS end_at, k.dur_ns, k.dur_us, r.flop, r.bytes,
+    _moment(t.recorded_at, t.clock_ns, k.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, k.end_ns) AS end_at, k.dur_ns, k.dur_us, r.flop, r.bytes,
     r.roof_us
 FROM kernels AS k
 ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id

@@ -28,8 +28,8 @@ SELECT
     row_number() OVER (ORDER BY t.trace_key, l.device, l.pass_id, l.layer_id) AS layer_key,
     p.pass_key, t.trace_key, t.hardware_key, l.device, l.pass_id, l.layer_id, l.direction,
     l.layer_type, l.start_ns, l.end_ns,
-    _moment(t.recorded_at, t.origin_ns, l.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, l.end_ns) AS end_at, l.wall_us, l.sum_us, l.busy_us,
+    _moment(t.recorded_at, t.clock_ns, l.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, l.end_ns) AS end_at, l.wall_us, l.sum_us, l.busy_us,
     l.gap_after_us, l.kernel_count, l.comm_count, l.memory_count, l.memory_us
 FROM layers AS l
 JOIN _star_traces AS t USING (trace_id)

@@ -29,8 +29,8 @@ SELECT
     row_number() OVER (ORDER BY t.trace_key, p.device, p.pass_id) AS pass_key, t.trace_key,
     t.hardware_key, p.device, p.pass_id, p.series, p.direction, p.stage, p.tokens, p.requests,
     p.complete, p.chosen, p.num_layers, p.layer_count, p.start_ns, p.end_ns,
-    _moment(t.recorded_at, t.origin_ns, p.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, p.end_ns) AS end_at, p.span_us, p.busy_us, p.avg_layer_us,
+    _moment(t.recorded_at, t.clock_ns, p.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, p.end_ns) AS end_at, p.span_us, p.busy_us, p.avg_layer_us,
     p.first_layer_us
 FROM passes AS p
 JOIN _star_traces AS t USING (trace_id);

@@ -34,10 +34,10 @@ SELECT
     row_number() OVER (ORDER BY t.trace_key, s.device, s.step_id) AS step_key, t.trace_key,
     t.hardware_key, s.device, s.step_id, s.step_number, s.step_source, s.program, s.step_class,
     s.is_warm_up, s.is_partial, s.tokens, s.requests, s.ops, s.start_ns, s.end_ns,
-    _moment(t.recorded_at, t.origin_ns, s.start_ns) AS start_at,
-    _moment(t.recorded_at, t.origin_ns, s.end_ns) AS end_at, s.dur_us, s.busy_us, s.period_us,
+    _moment(t.recorded_at, t.clock_ns, s.start_ns) AS start_at,
+    _moment(t.recorded_at, t.clock_ns, s.end_ns) AS end_at, s.dur_us, s.busy_us, s.period_us,
     s.host_start_ns, s.host_end_ns,
-    _moment(t.recorded_at, t.origin_ns, s.host_start_ns) AS host_start_at,
-    _moment(t.recorded_at, t.origin_ns, s.host_end_ns) AS host_end_at, s.host_us
+    _moment(t.recorded_at, t.clock_ns, s.host_start_ns) AS host_start_at,
+    _moment(t.recorded_at, t.clock_ns, s.host_end_ns) AS host_end_at, s.host_us
 FROM steps AS s
 JOIN _star_traces AS t USING (trace_id);

@@ -62,6 +62,18 @@ def test_the_figures_are_those_of_the_trace(ask, s1_lake_folder):
     assert made.whole["shown"] == "3 of 25 rows, longest first; ask for more with offset=3"
 
 
+def test_kernels_of_a_pass_are_of_its_layers_and_those_without_one_of_the_whole_trace(ask, s1_lake_folder):
+    """Layers of pass 0 run 33000 us, those of pass 3 69000; each of its six has one kernel of experts of 4000."""
+    cold, steady, whole = ask(
+        s1_lake_folder,
+        *(("kernels", {"trace": "s1", "limit": 200} | of_pass) for of_pass in ({"pass_id": 0}, {"pass_id": 3}, {})),
+    )
+    assert sum(row["sum_us"] for row in cold.rows) == 33000
+    assert sum(row["sum_us"] for row in steady.rows) == 69000
+    assert steady.whole["shown"].endswith("of the layers of pass 3, longest first")
+    assert "of the whole trace, longest own time first" in whole.whole["shown"]
+
+
 def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask, s1_lake_folder):
     """Passes begin each 70350 us, the kernels span 321440 us; a trace beside itself does not differ."""
     terms, measures, over_time, several = ask(
@@ -72,12 +84,32 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
         ("compare", {"before": "s1", "after": "run=nothing"}),
     )
     assert [(row["term"], row["change_ms"]) for row in terms.rows] == [("step", 0.0)]
-    assert terms.data["trust"] == ["100.0 % of the work's time before has a counterpart after"]
+    assert terms.data["trust"] == [
+        "100.0 % of the work's time before has a counterpart after, 100.0 % of the time after one before"
+    ]
     assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
     assert measures.data["trust"] == ["content: both are the same trace"]
     assert [row["value"] for row in over_time.rows] == [321440.0]
     assert over_time.data["verdicts"] == ["cannot tell: 1 point, and a shift shows in 8 or more."]
     assert several.is_error
+
+
+def test_a_comparison_says_how_much_of_either_side_was_matched(ask, tmp_path):
+    """Steps of a product of 10 us; those after have a softmax of 30 beside it, which nothing before matches."""
+    files = {}
+    for name, more in (("a", 0), ("b", 30)):
+        trace = Trace()
+        for nth in range(4):
+            trace.mark(f"ProfilerStep#{nth}", 100 * nth, 100).run(100 * nth + 10, 10, 2 * nth, name="gemm")
+            if more:
+                trace.run(100 * nth + 20, more, 2 * nth + 1, name="softmax")
+        files[trace.write(tmp_path / f"{name}.json")] = {}
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        ingest_at_once(lake, files)
+    [terms] = ask(tmp_path / "lake", ("compare", {"before": "a", "after": "b"}))
+    assert (
+        "100.0 % of the work's time before has a counterpart after, 25.0 % of the time after one before"
+    ) in terms.data["trust"]
 
 
 def test_a_history_says_that_its_points_may_be_of_several_programs_and_where_keeps_those_of_one(ask, tmp_path):
@@ -223,8 +255,9 @@ def test_rows_and_bytes_are_capped_and_the_rest_can_be_asked_for(ask, s1_lake_fo
         ("layers", {"trace": "s1", "passid": 1}, "passid: layers has no such argument. Near: pass_id."),
         ("layer", {"trace": "s1"}, "layer: no such tool. Near: layers."),
         ("kernels", {"trace": "s1", "layer": 99}, "layer 99: the pass has layers 0 to 5."),
-        ("kernels", {"trace": "s1", "layer": 0, "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
-        ("layers", {"trace": "s1", "pass_id": 99}, "pass_id 99: the trace has passes 0 to "),
+        ("kernels", {"trace": "s1", "layer": 0, "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
+        ("kernels", {"trace": "s1", "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
+        ("layers", {"trace": "s1", "pass_id": 99}, "s1: has no pass 99; it has passes 0 to 4."),
         ("compare", {"before": "s1", "after": "s1", "by": "nothing"}, "by: expected one of waterfall, terms,"),
         ("sql", {"query": " ; "}, "the query is empty."),
         ("sql", {"query": "SELECT x" + "x" * 20_000}, "query: 20008 characters, at most 20000."),
@@ -232,6 +265,10 @@ def test_rows_and_bytes_are_capped_and_the_rest_can_be_asked_for(ask, s1_lake_fo
         ("sql", {"query": "SELEC 1"}, 'Parser Error: syntax error at or near "SELEC"'),
         ("schema", {"relation": "layer"}, "layer: no such relation. Near: layers,"),
         ("model_roofline", {"model": "qwen3-8b"}, "give model and hardware, or trace"),
+        (
+            "model_roofline", {"trace": "s1", "hardware": "b200", "batch": 4, "kv_len": 0, "modules": True},
+            "trace excludes hardware, batch, kv_len, modules: a trace has settings of its own.",
+        ),
     ],
 )  # fmt: skip
 def test_an_error_is_one_line_with_what_to_do(ask, s1_lake_folder, name, arguments, message):

@@ -21,7 +21,11 @@ WITH checked AS (
                     OR q.activation_size IS NULL OR q.kv_size IS NULL OR q.dispatch_size IS NULL
                 ) THEN 'no such type'
             END,
+            CASE
+                WHEN s.phase NOT IN ('prefill', 'decode', 'training') THEN 'no such phase'
+            END,
             CASE WHEN least(s.batch, s.seq_len) < 1 THEN 'no tokens' END,
+            CASE WHEN s.kv_len < 0 THEN 'fewer than no cached tokens' END,
             CASE WHEN least(s.tp, s.ep, s.dp, s.pp, s.cp, s.microbatches, s.virtual_stages) < 1
                     THEN 'a degree below 1' END,
             CASE WHEN m.num_heads % s.tp <> 0 THEN 'tp does not divide the heads' END,

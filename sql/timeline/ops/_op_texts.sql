@@ -306,7 +306,11 @@ SELECT
         ELSE t.xla_model_flop
     END AS xla_model_flop,
     _hlo_products.flop AS shape_flop,
-    CASE WHEN t.is_async IS NOT TRUE THEN t.bytes END AS bytes_accessed, t.raw_bytes,
+    -- Of a custom call, such as a kernel of Pallas, XLA knows neither: 0 is unknown.
+    CASE
+        WHEN t.is_async IS NOT TRUE
+            THEN if(t.hlo_category = 'custom-call', nullif(t.bytes, 0), t.bytes)
+    END AS bytes_accessed, t.raw_bytes,
     t.source
 FROM described AS t
 LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id

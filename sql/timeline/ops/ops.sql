@@ -43,7 +43,8 @@
 -- flop_known_pct     DOUBLE   share of self_us in calls where they are known
 -- tflops             DOUBLE   those operations over the own time of those calls, TFLOP/s
 -- bytes              HUGEINT  bytes read and written, of the calls where known; unknown for calls
---                             that only begin or end a transfer beside the operations
+--                             that only begin or end a transfer beside the operations, and for
+--                             custom calls (Pallas) of which XLA counts none
 -- gbps               DOUBLE   those bytes over the own time of those calls, GB/s
 -- overlapping_calls  BIGINT   calls that partly overlap another on their line
 CREATE VIEW ops AS

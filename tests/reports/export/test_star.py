@@ -28,8 +28,8 @@ FACTS = {
 }  # fmt: skip
 #: A tab, an end of COPY's data on a line of its own, what would end a literal, a byte that PostgreSQL has not.
 HOSTILE = "gemm\t\n\\.\n\r'); DROP TABLE x; --\\N\x00\"ä"
-#: 2023-11-14 22:13:20 UTC.
-BASE_NS = 1_700_000_000_000_000_000
+#: 2023-11-14 22:13:20 UTC, and 0.7 us: calendars count in whole microseconds.
+BASE_NS = 1_700_000_000_000_000_700
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,8 @@ def traces(s1_file, tmp_path_factory):
     assert trace["traceEvents"][4]["cat"] == "cpu_op"
     for event in trace["traceEvents"]:
         event["name"] = HOSTILE if event["name"].startswith("sm90") else event["name"]
+        if event.get("cat") == "kernel":
+            event["ts"] += 0.4
     path = tmp_path_factory.mktemp("star") / "served.json"
     path.write_text(json.dumps(trace))
     return s1_file, path
@@ -148,14 +150,14 @@ def test_kernels_of_a_layer_are_those_of_layer_kernels_and_the_others_have_none(
 
 
 def test_moments_are_on_the_calendar_and_what_is_unknown_has_a_row_of_its_own(there):
-    # Its first event is at 0, its first kernel 15 us later: a layer at 10, the launch 5 behind; it takes 6 us.
+    # Its first event is at 0.7 us, its first kernel 15.4 later: a layer at 10, the launch 5 behind; it takes 6 us.
     first = (
         "SELECT min(k.start_at), min(k.end_at) FROM fact_kernel AS k JOIN dim_trace AS t USING (trace_key) "
         "WHERE trace = 'served'"
     )
     moment = "2023-11-14 22:13:20.0000"
     [found] = there.execute(first).fetchall()
-    assert [str(one) for one in found] == [f"{moment}15", f"{moment}21"]
+    assert [str(one) for one in found] == [f"{moment}16", f"{moment}22"]
     hardware = (
         "SELECT trace, h.hardware, min(h.hardware_key) FROM fact_kernel AS k JOIN dim_trace USING (trace_key) "
         "JOIN dim_hardware AS h ON h.hardware_key = k.hardware_key GROUP BY ALL ORDER BY ALL"

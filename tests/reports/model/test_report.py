@@ -580,7 +580,7 @@ def test_what_cannot_be_asked_is_said(lake, words, said):
 def test_a_sweep_says_which_axis_or_value_is_unknown(lake):
     for axes, said in (
         ({"hardware": "h200", "colour": [1]}, "no axis"), ({}, "needs a chip"),
-        ({"hardware": "h200", "phase": ["sleep"]}, "phase=sleep"),
+        ({"hardware": "h200", "phase": ["sleep"]}, "phase=sleep"), ({"hardware": "h200", "batch": []}, "needs a value"),
         ({"hardware": "h200", "batch": list(range(1, 1001)), "kv_len": list(range(300))}, "at most"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=said):

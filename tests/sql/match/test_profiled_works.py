@@ -32,6 +32,9 @@ def test_a_custom_call_of_zero_bytes_has_unknown_bytes_and_no_roof(tmp_path):
     assert lake.rows("SELECT bytes, roof_us, bound, mbu FROM kernel_roofline ORDER BY start_ns") == [
         (None, None, None, None), (16380000, pytest.approx(10), "memory", pytest.approx(1)), (0, 0, "memory", 0),
     ]  # fmt: skip
+    assert lake.rows("SELECT name, bytes, gbps FROM ops ORDER BY bytes DESC NULLS LAST") == [
+        ("gmm.1", 16380000, pytest.approx(1638)), ("bitcast.1", 0, 0), ("RPA-bq_32-", None, None),
+    ]  # fmt: skip
 
 
 def product(*operands, result="bf16[1024,1024]{1,0:T(8,128)(2,1)S(1)}"):

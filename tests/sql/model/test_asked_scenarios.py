@@ -1,0 +1,55 @@
+"""A scenario of an unknown phase, or of half a sequence, is refused; one of impossible numbers has a fault."""
+
+import pytest
+
+from tracelake.engine.errors import UsageError
+from tracelake.lake import Lake
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    with Lake(tmp_path_factory.mktemp("asked") / "lake") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("phase", "train", "phase=train: unknown. Known: decode, prefill, training"),
+        ("phase", "Training", "phase=Training: unknown"),
+        ("execution", "fast", "execution=fast: unknown. Known: .*physical"),
+        ("mla_mode", "folded", "mla_mode=folded: unknown. Known: absorbed, auto, expanded"),
+        ("batch", 2.5, "batch=2.5: expected a whole number"),
+        ("kv_len", "1k", "kv_len=1k: expected a whole number"),
+        ("colour", "red", "colour: no column of scenarios"),
+    ],
+)
+def test_an_unknown_name_or_a_broken_number_is_refused_wherever_it_is_given(lake, column, value, message):
+    with pytest.raises(UsageError, match=message):
+        lake.ask("qwen3-8b", **{column: value})
+    with pytest.raises(UsageError, match=message):
+        lake.add_scenarios([{"scenario": "asked", "model": "qwen3-8b", "phase": "decode", column: value}])
+    if column != "colour":
+        with pytest.raises(UsageError, match=message):
+            lake.model_sweep("qwen3-8b", hardware="h100", **{column: [value]})
+    if column == "phase":
+        with pytest.raises(UsageError, match=message):
+            lake.mfu("qwen3-8b", phase=value)
+
+
+def test_numbers_that_no_work_has_are_faults(lake):
+    assert lake.faults(lake.ask("qwen3-8b", kv_len=-5)) == ["fewer than no cached tokens"]
+    assert "a degree below 1" in lake.faults(lake.ask("qwen3-8b", tp=0))
+
+
+def test_a_row_of_an_unknown_phase_has_a_fault(lake):
+    # Rows of a lake's own file, or inserted by SQL, are not checked before they are added.
+    lake.rows("INSERT INTO scenarios (scenario, model, phase) VALUES ('typed in', 'qwen3-8b', 'train')")
+    assert "no such phase" in lake.faults("typed in")
+
+
+def test_a_scenario_that_was_not_added_has_no_costs_no_faults_and_no_times(lake):
+    lake.ask("qwen3-8b", name="asked")
+    for asked in (lake.faults, lake.operators, lake.model_roofline, lambda name: lake.add_times(name, measured_ms=1)):
+        with pytest.raises(UsageError, match=r"^asks: unknown scenario\. Near: asked\. "):
+            asked("asks")
