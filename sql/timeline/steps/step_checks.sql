@@ -1,5 +1,6 @@
 -- One row per trace with device operations and steps, and check of its steps. Is the work of the
--- steps known, and is it most of what the trace shows?
+-- steps known, and is it most of what the trace shows? The work that an engine marks as drafts of
+-- speculative decoding belongs to no step, and is not missed.
 --
 -- key: trace_id, check
 --
@@ -23,10 +24,13 @@ WITH marked AS (
 operations AS (
     SELECT
         ops.trace_id, sum(self_ns) AS total_ns,
-        sum(self_ns) FILTER (work.kernel_id IS NOT NULL) AS in_steps_ns
+        sum(self_ns) FILTER (coalesce(work.kernel_id, drafts.kernel_id) IS NOT NULL)
+            AS accounted_ns
     FROM _device_ops AS ops
     LEFT JOIN _step_work AS work
         ON work.trace_id = ops.trace_id AND work.kernel_id = ops.kernel_id
+    LEFT JOIN _draft_work AS drafts
+        ON drafts.trace_id = ops.trace_id AND drafts.kernel_id = ops.kernel_id
     WHERE role = 'op'
     GROUP BY ops.trace_id
 ),
@@ -43,7 +47,7 @@ measures AS (
     SELECT
         trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
         CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
-        100.0 * (total_ns - coalesce(in_steps_ns, 0)) / nullif(total_ns, 0) AS outside_steps,
+        100.0 * (total_ns - coalesce(accounted_ns, 0)) / nullif(total_ns, 0) AS outside_steps,
         coalesce(100.0 * held_us / nullif(window_us, 0), 0) AS work_not_recorded
     FROM marked
     JOIN operations USING (trace_id)
