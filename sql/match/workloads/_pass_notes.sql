@@ -10,10 +10,10 @@ CREATE MACRO _sum_of_fields(text, pattern) AS TRY_CAST(
 --
 -- Engines write sums over requests of new tokens q, of visible keys k, of q x q and of q x k,
 -- most of them separately for requests in their context and in their generation phase; a shorter
--- form has q and q x q, or only q. With c = k - q cached tokens, a request has q x c + q x (q + 1) / 2 pairs of a
--- query and a key that it sees: sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are
--- unknown, a step of context only is assumed to have none. A number too large to compute with is
--- NULL.
+-- form has q and q x q, or only q. With c = k - q cached tokens, a request has
+-- q x c + q x (q + 1) / 2 pairs of a query and a key that it sees:
+-- sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are unknown, a step of context only is
+-- assumed to have none. A number too large to compute with is NULL.
 --
 -- stored: per trace
 --

@@ -48,15 +48,18 @@ NOTES = {
         ("mixed", 3, 66, 64, 4414, 6430, 1, "annotation"),
     ),
     "verified": (
-        "step[VERIFY bs=2 g_sq=8 g_sqsq=32 g_sqsk=152 g_sk=38]", ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
+        "step[VERIFY bs=2 g_sq=8 g_sqsq=32 g_sqsk=152 g_sk=38]",
+        ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
     ),
     "drafted wide": ("step[DECODE bs=2 g_sq=8]", ("decode", 2, 8, None, None, None, 1, "annotation of tokens")),
     # ATOM: sums over both phases, or none.
     "atom": (
-        "decode[bs=2 tok=8 d=2 spec=3 sqsq=32 sqsk=152 sk=38]", ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
+        "decode[bs=2 tok=8 d=2 spec=3 sqsq=32 sqsk=152 sk=38]",
+        ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
     ),
     "atom prefill": (
-        "prefill[bs=1 tok=64 ctx=[100]]", ("prefill", 1, 64, None, None, None, 1, "annotation of tokens"),
+        "prefill[bs=1 tok=64 ctx=[100]]",
+        ("prefill", 1, 64, None, None, None, 1, "annotation of tokens"),
     ),
     # Neither annotation nor attention with sequences.
     "nothing": ("", (None, None, None, None, None, None, 1, None)),
