@@ -68,7 +68,8 @@ JOIN threads ON threads.thread_id = launches.thread_id;
 --
 -- The category is XLA's own, unless that wraps what by its name is a collective, else by the
 -- operator that launched the operation, if a rule of op_category_rules has it, else by the name. An
--- operator around the launch of a graph does not describe the graph's kernels.
+-- operator around the launch of a graph does not describe the graph's kernels. What copy engines
+-- copy from device to peer device in the operator of a collective is communication.
 --
 -- stored: per trace
 --
@@ -159,6 +160,9 @@ op_categories AS (
         list_contains(op_rules.keeps, names.category)
         OR list_contains(op_rules.keeps, '*') AND names.category <> 'other'
     )
+    UNION ALL
+    -- A collective may leave the transfer to the copy engines.
+    SELECT op_name, 'memcpy', category, kind, FALSE FROM op_rules WHERE kind = 'communication'
 )
 SELECT
     _operations.trace_id,
@@ -219,9 +223,12 @@ LEFT JOIN causes
 LEFT JOIN op_categories AS by_op
     ON by_op.op_name = causes.op_name
     AND by_op.name_category = _kernel_names.category
-    AND _kernel_names.kind = 'compute'
     -- The type of an Ascend operation is better evidence than the operator around it.
     AND _operations.core_group IS NULL
-    AND coalesce(traced.launch_kernels, 1) = 1
+    AND CASE
+        WHEN _kernel_names.kind = 'compute' THEN coalesce(traced.launch_kernels, 1) = 1
+        -- One call may launch many copies: to each peer.
+        ELSE contains(_operations.name, 'PtoP')
+    END
 LEFT JOIN causes AS shaped
     ON shaped.trace_id = traced.trace_id AND shaped.op_id = traced.shapes_id;

@@ -13,7 +13,11 @@ SHAPES = {
     "words": [["x", None], [1.5, True]], "beyond": [[2**63, 2], [2, 2**63]], "text": "text", "number": 5, "none": [],
     "far": [[BIG, 1], [1, BIG]],
 }  # fmt: skip
-LOADS = f"execute_context_1({2**62})_generation_1({2**62})", f"step[DECODE bs={2**63 - 1} toks={2**63 - 1}]"
+LOADS = (
+    f"execute_context_1({2**62})_generation_1({2**62})", f"step[DECODE bs={2**63 - 1} toks={2**63 - 1}]",
+    f"step[MIXED bs=1 c_sq={2**62} c_sk=1 c_sqsq={2**62} c_sqsk=0 g_sq={2**62} g_sk=1 g_sqsq={2**62 - 1} g_sqsk=0]",
+    f"step[MIXED bs=1 c_sq=1 c_sk={2**63 - 1} c_sqsq={2**63 - 1} c_sqsk={2**63 - 1}]",
+)  # fmt: skip
 
 
 def trace(*shapes: object, notes: tuple[str, ...] = (), kernel_us: float = 4.0) -> bytes:

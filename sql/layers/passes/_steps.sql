@@ -1,6 +1,6 @@
 -- One row per step annotation: a stretch of time, on the host or on a device, that is one step of
--- an engine or of the profiler's schedule. Of nested annotations of one source only the outermost
--- is a step, so the latest step to have begun is the one that is running.
+-- an engine, one of its draft model or one of the profiler's schedule. Of nested annotations of one
+-- source only the outermost is a step, so the latest step to have begun is the one that is running.
 --
 -- stored: per trace
 --

@@ -2,8 +2,9 @@
 -- that match the operator's name, the one of lowest priority applies.
 --
 -- Only compute kernels are classified so: a driver's copy or fill stays memory, a collective
--- communication, whatever launched them. An operator without a rule, such as a compiler region or
--- an engine's fused operator, leaves its kernels to category_rules.
+-- communication, whatever launched them. The one exception is a copy from a device to a peer (PtoP)
+-- in the operator of a collective: that is the collective's transfer. An operator without a rule,
+-- such as a compiler region or an engine's fused operator, leaves its kernels to category_rules.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- pattern   VARCHAR  regular expression (RE2) that the operator's name contains

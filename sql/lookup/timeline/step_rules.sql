@@ -2,7 +2,8 @@
 -- its work.
 --
 -- priority          INTEGER  order of evaluation, lowest first; the key
--- step_source       VARCHAR  engine step, profiler step or train step, see step_sources
+-- step_source       VARCHAR  engine step, profiler step or train step, see step_sources; draft step
+--                            for a forward pass of a draft model, which is no step
 -- pattern           VARCHAR  regular expression (RE2) that the annotation's name contains
 -- stage             VARCHAR  prefill, decode or mixed, NULL if the name has none
 -- requests_pattern  VARCHAR  regular expression whose group is a number of requests; all its

@@ -1,11 +1,19 @@
+-- The sum of the numbers that a pattern's group finds in a text; NULL if it finds none, or the sum
+-- exceeds 64 bits.
+CREATE MACRO _sum_of_fields(text, pattern) AS TRY_CAST(
+    list_sum([
+        TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
+    ]) AS BIGINT
+);
+
 -- One row per annotation of a serving engine that gives the load of a step.
 --
 -- Engines write sums over requests of new tokens q, of visible keys k, of q x q and of q x k,
--- separately for requests in their context and in their generation phase; a shorter form has q and
--- q x q, or only q. With c = k - q cached tokens, a request has q x c + q x (q + 1) / 2 pairs of a
--- query and a key that it sees: sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are
--- unknown, a step of context only is assumed to have none. A number too large to compute with is
--- NULL.
+-- most of them separately for requests in their context and in their generation phase; a shorter
+-- form has q and q x q, or only q. With c = k - q cached tokens, a request has
+-- q x c + q x (q + 1) / 2 pairs of a query and a key that it sees:
+-- sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are unknown, a step of context only is
+-- assumed to have none. A number too large to compute with is NULL.
 --
 -- stored: per trace
 --
@@ -24,7 +32,9 @@ CREATE VIEW _pass_notes AS
 WITH annotations AS (
     SELECT trace_id, name, start_ns, end_ns, device
     FROM user_annotations
-    WHERE starts_with(name, 'execute_') OR starts_with(name, 'step[')
+    WHERE
+        starts_with(name, 'execute_') OR starts_with(name, 'step[')
+        OR contains(name, 'prefill[bs=') OR contains(name, 'decode[bs=')
 ),
 names AS (
     SELECT
@@ -39,9 +49,19 @@ names AS (
             name, '^execute_(?:\d+_)?context_(\d+)\((\d+)_?(\d*)\)_generation_(\d+)\((\d+)_?\d*\)',
             ['cn', 'cq', 'cqq', 'gn', 'gq']
         ) AS short,
+        -- SGLang, and ATOM: prefill[bs=2 tok=12 ctx=[8, 4] sqsq=80 sqsk=120 sk=20].
         regexp_extract(
-            name, '^step\[(\w+) bs=(\d+)(?: toks=(\d+))?', ['mode', 'bs', 'toks']
-        ) AS step
+            name, '^(?:step\[(\w+) |(?:eager_)?(?:prefill|decode)\[)bs=(\d+)', ['mode', 'bs']
+        ) AS step,
+        regexp_extract(name, '[ \[](?:tok|toks)=(\d+)', 1) AS toks,
+        {
+            'q': coalesce(
+                _sum_of_fields(name, ' (?:c_|g_)sq=(\d+)'), _sum_of_fields(name, ' tok=(\d+)')
+            ),
+            'k': _sum_of_fields(name, ' (?:c_|g_)?sk=(\d+)'),
+            'qq': _sum_of_fields(name, ' (?:c_|g_)?sqsq=(\d+)'),
+            'qk': _sum_of_fields(name, ' (?:c_|g_)?sqsk=(\d+)')
+        } AS f
     FROM (SELECT DISTINCT name FROM annotations)
 ),
 numbers AS (
@@ -56,7 +76,7 @@ numbers AS (
             'cqq': TRY_CAST(short.cqq AS BIGINT), 'gn': TRY_CAST(short.gn AS BIGINT),
             'gq': TRY_CAST(short.gq AS BIGINT)
         } AS h,
-        TRY_CAST(step.bs AS BIGINT) AS bs, TRY_CAST(step.toks AS BIGINT) AS toks
+        TRY_CAST(step.bs AS BIGINT) AS bs, TRY_CAST(toks AS BIGINT) AS toks, f
     FROM names
 ),
 loads AS (
@@ -69,6 +89,13 @@ loads AS (
     WHERE s.cn IS NOT NULL
     UNION ALL
     SELECT
+        name, 1, bs, f.q, try(f.k - f.q), try(f.qk - (f.qq - f.q) // 2), f.qk, 'annotation'
+    FROM numbers
+    WHERE
+        bs IS NOT NULL AND f.q IS NOT NULL AND f.k IS NOT NULL AND f.qq IS NOT NULL
+        AND f.qk IS NOT NULL
+    UNION ALL
+    SELECT
         name, 2, try(h.cn + h.gn), try(h.cq + h.gq), NULL,
         CASE WHEN h.gn = 0 THEN try((squares + h.cq) // 2) END,
         CASE WHEN h.gn = 0 THEN squares END, 'annotation without cached tokens'
@@ -79,8 +106,8 @@ loads AS (
     )
     UNION ALL
     SELECT
-        name, 3, bs, CASE WHEN mode = 'DECODE' THEN coalesce(toks, bs) ELSE toks END, NULL, NULL,
-        NULL, 'annotation of tokens'
+        name, 3, bs, coalesce(f.q, toks, CASE WHEN mode = 'DECODE' THEN bs END), NULL, NULL, NULL,
+        'annotation of tokens'
     FROM numbers
     WHERE bs IS NOT NULL
 )

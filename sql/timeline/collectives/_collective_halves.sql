@@ -1,6 +1,7 @@
 -- One row per device operation of a collective with the call it belongs to. A call that the
 -- compiler split begins with its start half and ends with its done half; rows of it in flight on a
--- line of their own belong to it as well.
+-- line of their own belong to it as well. If copy engines do the transfer, the copies to all peers
+-- are one call.
 --
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device
@@ -39,4 +40,12 @@ FROM counted
 UNION ALL
 SELECT trace_id, device, kernel_id, kernel_id
 FROM _collective_parts
-WHERE half IS NULL AND (role <> 'async' OR start_name IS NULL);
+WHERE half IS NULL AND (role <> 'async' OR start_name IS NULL) AND copied_by IS NULL
+UNION ALL
+SELECT
+    trace_id, device, kernel_id,
+    first_value(kernel_id) OVER (
+        PARTITION BY trace_id, device, copied_by ORDER BY start_ns, kernel_id
+    )
+FROM _collective_parts
+WHERE copied_by IS NOT NULL;

@@ -28,6 +28,8 @@ WHERE class = 'communication';
 -- start_ns       BIGINT     start, ns
 -- end_ns         BIGINT     end, ns
 -- name           VARCHAR    full name
+-- copied_by      BIGINT     operator of the collective, if copy engines do the transfer: its copies
+--                           are one call
 -- program        VARCHAR    program it is part of
 -- execution_id   BIGINT     run of that program
 -- words          VARCHAR[]  words that may show its kind, the most reliable first, in lower case
@@ -46,7 +48,8 @@ WHERE class = 'communication';
 CREATE VIEW _collective_parts AS
 WITH their_kernels AS (
     SELECT
-        trace_id, kernel_id, stream, display_name, issued_ns, issued_pid, issued_tid, op_id
+        trace_id, kernel_id, stream, display_name, name_category, issued_ns, issued_pid,
+        issued_tid, op_id
     FROM kernels
     SEMI JOIN _collective_ops USING (trace_id, kernel_id)
 ),
@@ -55,7 +58,8 @@ parts AS (
         ops.trace_id, ops.device, ops.kernel_id, ops.role, kernels.stream, ops.start_ns,
         ops.end_ns, ops.name, ops.program, ops.execution_id,
         ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.issued_ns,
-        kernels.issued_pid, kernels.issued_tid, kernels.op_id
+        kernels.issued_pid, kernels.issued_tid, kernels.op_id,
+        CASE WHEN kernels.name_category = 'memcpy' THEN kernels.op_id END AS copied_by
     FROM _collective_ops AS ops
     LEFT JOIN their_kernels AS kernels
         ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
@@ -167,6 +171,7 @@ SELECT
     parts.start_ns,
     parts.end_ns,
     parts.name,
+    parts.copied_by,
     parts.program,
     parts.execution_id,
     list_filter(

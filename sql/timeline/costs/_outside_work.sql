@@ -5,10 +5,12 @@
 --
 -- trace_id           VARCHAR  trace
 -- outside_steps_pct  DOUBLE   share of the time of its device operations, of all devices, that
---                             belong to no step, %; NULL if none takes time
--- between_steps_us   DOUBLE   time of those of them that begin between the first and the last
---                             operation of its steady steps, per device and per steady step after
---                             the first, µs; NULL with fewer than two
+--                             belong to no step and to no drafts of speculative decoding that an
+--                             engine marks, %; NULL if none takes time
+-- between_steps_us   DOUBLE   time of operations that belong to no step, drafts included, and begin
+--                             between the first and the last operation of its steady steps, per
+--                             device and per steady step after the first, µs; NULL with fewer than
+--                             two
 CREATE VIEW _outside_work AS
 WITH steady AS (
     SELECT trace_id, min(first_ns) AS start_ns, max(last_ns) AS end_ns, count(*) AS steps
@@ -22,7 +24,9 @@ stepped AS (
 summed AS (
     SELECT
         ops.trace_id, count(DISTINCT ops.device) AS devices, sum(self_ns) AS total_ns,
-        coalesce(sum(self_ns) FILTER (work.kernel_id IS NULL), 0) AS outside_ns,
+        coalesce(
+            sum(self_ns) FILTER (coalesce(work.kernel_id, drafts.kernel_id) IS NULL), 0
+        ) AS outside_ns,
         coalesce(
             sum(self_ns) FILTER (
                 work.kernel_id IS NULL
@@ -33,6 +37,8 @@ summed AS (
     SEMI JOIN stepped ON stepped.trace_id = ops.trace_id
     LEFT JOIN _step_work AS work
         ON work.trace_id = ops.trace_id AND work.kernel_id = ops.kernel_id
+    LEFT JOIN _draft_work AS drafts
+        ON drafts.trace_id = ops.trace_id AND drafts.kernel_id = ops.kernel_id
     LEFT JOIN steady ON steady.trace_id = ops.trace_id
     WHERE role = 'op'
     GROUP BY ops.trace_id

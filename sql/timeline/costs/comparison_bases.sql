@@ -18,10 +18,12 @@
 --                             counts
 -- devices            BIGINT   devices
 -- outside_steps_pct  DOUBLE   share of the time of its device operations, of all devices, that
---                             belong to no step, %; NULL without steps
--- between_steps_us   DOUBLE   time of those of them that begin between the first and the last
---                             operation of its steady steps, per device and per steady step after
---                             the first, µs; NULL with fewer than two
+--                             belong to no step and to no drafts of speculative decoding that an
+--                             engine marks, %; NULL without steps
+-- between_steps_us   DOUBLE   time of operations that belong to no step, drafts included, and begin
+--                             between the first and the last operation of its steady steps, per
+--                             device and per steady step after the first, µs; NULL with fewer than
+--                             two
 CREATE VIEW comparison_bases AS
 WITH devices AS (
     SELECT trace_id, count(*) AS devices FROM time_breakdown GROUP BY trace_id

@@ -90,6 +90,14 @@ WITH placed AS (
 ),
 sizes AS (
     SELECT trace_id, collective_id AS kernel_id, kind, bytes FROM collectives
+    UNION ALL
+    -- Its first copy has the size of a collective that copy engines transfer.
+    SELECT parts.trace_id, parts.kernel_id, calls.kind, 0
+    FROM _collective_parts AS parts
+    JOIN _collective_halves AS halves USING (trace_id, device, kernel_id)
+    JOIN collectives AS calls
+        ON calls.trace_id = halves.trace_id AND calls.collective_id = halves.call_id
+    WHERE parts.copied_by IS NOT NULL AND halves.kernel_id <> halves.call_id
 ),
 -- The bytes that an operator moves are split among its kernels.
 sharing AS (

@@ -8,10 +8,11 @@ CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
 
 -- One row per interval that the trace itself marks as a step, by each evidence for it.
 --
--- Of nested annotations of one source on a process or a device, only the outermost is a step. A
--- device repeats an annotation on each of its streams: that is one mark, from the first start to
--- the last end. A table of kernels names the step of each row: such a step lasts from its first
--- kernel to its last.
+-- Of nested annotations of one source on a process or a device, only the outermost is a step. What
+-- an engine does for the drafts of speculative decoding is no step, nor is a step annotation inside
+-- of it: the draft model runs in modes of the target model and has their names. A device repeats an
+-- annotation on each of its streams: that is one mark, from the first start to the last end. A
+-- table of kernels names the step of each row: such a step lasts from its first kernel to its last.
 -- trace_id     VARCHAR  trace
 -- marked_by    VARCHAR  host, device or rows (of a table)
 -- device       INTEGER  device of the mark, NULL for the host's
@@ -75,8 +76,10 @@ ruled AS (
     GROUP BY a.name
 ),
 names AS (
+    -- Drafts take part in the nesting of an engine's steps.
     SELECT
-        name, rule.step_source AS step_source, rule.stage AS stage,
+        name, replace(rule.step_source, 'draft step', 'engine step') AS step_source,
+        rule.step_source = 'draft step' AS is_draft, rule.stage AS stage,
         _sum_of_matches(name, rule.requests_pattern) AS requests,
         _sum_of_matches(name, rule.tokens_pattern) AS tokens,
         CASE
@@ -84,6 +87,10 @@ names AS (
                 THEN TRY_CAST(nullif(regexp_extract(name, '(\d+)', 1), '') AS BIGINT)
         END AS step_number
     FROM ruled
+    UNION ALL
+    SELECT DISTINCT name, 'engine step', TRUE, NULL, NULL, NULL, NULL
+    FROM annotations
+    WHERE name IN ('draft', 'draft_extend')
 ),
 host_lines AS (
     SELECT trace_id, pid, tid
@@ -125,29 +132,30 @@ found AS (
         trace_id, 'device' AS marked_by, device, CAST(NULL AS VARCHAR) AS pid,
         CAST(NULL AS VARCHAR) AS tid, 'step line' AS step_source, step_number,
         CAST(NULL AS VARCHAR) AS stage, CAST(NULL AS BIGINT) AS requests,
-        CAST(NULL AS BIGINT) AS tokens, start_ns, end_ns
+        CAST(NULL AS BIGINT) AS tokens, start_ns, end_ns, FALSE AS is_draft
     FROM line_marks
     UNION ALL
     SELECT
         trace_id, 'rows', device, NULL, NULL, 'profiler step', step_number, NULL, NULL, NULL,
-        start_ns, end_ns
+        start_ns, end_ns, FALSE
     FROM table_marks
     UNION ALL
     SELECT
         trace_id, marked_by, device, pid, tid, step_source, step_number, stage, requests,
-        tokens, start_ns, end_ns
+        tokens, start_ns, end_ns, is_draft
     FROM annotations
     JOIN names USING (name)
     UNION ALL
     SELECT
         trace_id, 'host', NULL, pid, tid, 'train step', step_number, NULL, NULL, NULL, start_ns,
-        end_ns
+        end_ns, FALSE
     FROM numbered
     SEMI JOIN step_names USING (trace_id, name)
     WHERE step_number IS NOT NULL
     UNION ALL
     SELECT
-        trace_id, 'host', NULL, pid, tid, 'optimizer step', NULL, NULL, NULL, NULL, start_ns, end_ns
+        trace_id, 'host', NULL, pid, tid, 'optimizer step', NULL, NULL, NULL, NULL, start_ns,
+        end_ns, FALSE
     FROM _optimizer_marks
 ),
 reaching AS (
@@ -155,7 +163,7 @@ reaching AS (
         *,
         max(end_ns) OVER (
             PARTITION BY trace_id, step_source, marked_by, device, pid
-            ORDER BY start_ns, end_ns DESC, stage, step_number
+            ORDER BY start_ns, end_ns DESC, is_draft DESC, stage, step_number
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS reached_ns
     FROM found
@@ -165,5 +173,7 @@ SELECT
     start_ns, end_ns
 FROM reaching
 WHERE
-    step_source = 'step line' OR marked_by = 'rows'
-    OR coalesce(end_ns > reached_ns, TRUE);
+    NOT is_draft
+    AND (
+        step_source = 'step line' OR marked_by = 'rows' OR coalesce(end_ns > reached_ns, TRUE)
+    );

@@ -1,5 +1,6 @@
 -- One row per trace with device operations and steps, and check of its steps. Is the work of the
--- steps known, and is it most of what the trace shows?
+-- steps known, and is it most of what the trace shows? The work that an engine marks as drafts of
+-- speculative decoding belongs to no step, and is not missed.
 --
 -- key: trace_id, check
 --

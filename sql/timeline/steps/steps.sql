@@ -4,6 +4,10 @@
 -- is that work's, from the first operation's start to the last one's end. The time in which the
 -- host issued it is another measure and has its own columns, host_*. Steps marked on the device,
 -- and runs of programs or passes that serve as steps, are intervals of the device's time.
+--
+-- What an engine marks as drafts of speculative decoding is no step and belongs to none: a step of
+-- SGLang is the target model's, the period an iteration with its drafts.
+--
 -- step_times combines the devices of a step, step_states has what they did, step_classes and
 -- step_summary the statistics.
 --

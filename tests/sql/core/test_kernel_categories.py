@@ -285,6 +285,18 @@ loss          | SmoothL1LossGradV2
 copy          | UpsampleNearest3dGrad
 copy          | fused_qkvzba_split_reshape_cat_kernel
 other     | message_fwd_kernel
+memcpy    | void (anonymous namespace)::transfer_kernel_impl<&get_global_offset_lf<char const>, false>(void const*, void*)
+memcpy    | void (anonymous namespace)::transfer_page_head_kernel_impl<&get_global_offset_per_head_lf<char const>>(void const*)
+memcpy    | void hicache_transfer_per_layer<1024l, 4l>(HicacheKernelParams)
+memcpy    | void lmc::single_layer_kv_transfer_kernel<__nv_bfloat16, false>(__nv_bfloat16*)
+memcpy    | void flexkv::transfer_kv_blocks_kernel<(flexkv::BackendType)0>(int, int, int, long*)
+moe_routing | deepgemm_compute_src2dst_triton_kernel
+moe_routing | fill_gateup_input_triton_kernel
+moe_routing | compute_masked_m_triton_kernel
+batch_prep | fill_new_verified_id
+batch_prep | fill_accepted_out_cache_loc
+attention_metadata | get_num_kv_splits_triton
+elementwise | fuse_scale_shift_kernel_blc_opt
 """  # noqa: E501
 
 

@@ -44,6 +44,25 @@ NOTES = {
     ),
     "extend": ("step[EXTEND bs=2 toks=64]", ("prefill", 2, 64, None, None, None, 1, "annotation of tokens")),
     "decode": ("step[DECODE bs=64]", ("decode", 64, 64, None, None, None, 1, "annotation of tokens")),
+    # SGLang's sums: of q x k of both phases what a causal mask hides, half of q x q - q: 6400 - 2016 + 30 - 0 pairs.
+    "detailed": (
+        "step[MIXED bs=3 c=1 g=2 c_sq=64 c_sk=100 c_sqsq=4096 c_sqsk=6400 g_sq=2 g_sk=30 g_sqsq=2 g_sqsk=30]",
+        ("mixed", 3, 66, 64, 4414, 6430, 1, "annotation"),
+    ),
+    "verified": (
+        "step[VERIFY bs=2 g_sq=8 g_sqsq=32 g_sqsk=152 g_sk=38]",
+        ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
+    ),
+    "drafted wide": ("step[DECODE bs=2 g_sq=8]", ("decode", 2, 8, None, None, None, 1, "annotation of tokens")),
+    # ATOM: sums over both phases, or none.
+    "atom": (
+        "decode[bs=2 tok=8 d=2 spec=3 sqsq=32 sqsk=152 sk=38]",
+        ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
+    ),
+    "atom prefill": (
+        "prefill[bs=1 tok=64 ctx=[100]]",
+        ("prefill", 1, 64, None, None, None, 1, "annotation of tokens"),
+    ),
     # Neither annotation nor attention with sequences.
     "nothing": ("", (None, None, None, None, None, None, 1, None)),
 }
