@@ -145,6 +145,12 @@ def test_every_relation_answers_whatever_the_times_and_arguments_of_a_trace(tmp_
         nobody_is_set_aside(lake)
 
 
+def test_widths_of_an_attention_beyond_64_bits_are_unknown(tmp_path):
+    with lake_of(tmp_path, {name: trace for name, trace in hostile(497).items() if name.startswith("kineto")}) as lake:
+        lake.rows("FROM operator_works")
+        nobody_is_set_aside(lake)
+
+
 @pytest.mark.slow
 def test_sound_traces_answer_beside_times_that_no_device_has_as_alone(tmp_path, alone):
     with lake_of(tmp_path, SOUND | TIMES) as lake:

@@ -43,7 +43,7 @@ anchored AS (
     GROUP BY trace_id
 ),
 found AS (
-    SELECT trace_id, string_agg(DISTINCT pass_source, ', ') AS pass_source
+    SELECT trace_id, string_agg(DISTINCT pass_source, ', ' ORDER BY pass_source) AS pass_source
     FROM passes
     GROUP BY trace_id
 ),

@@ -67,29 +67,31 @@ packed AS (
     SELECT
         trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, seen_keys,
         -- The query may have a part that scores the values: they are the latents of absorbed MLA.
-        _dims_product(a[2:])
-        + CASE WHEN rule = 'pass_attention' AND len(o) >= 2 THEN _dims_product(o[2:]) ELSE 0 END
-            AS query_width,
+        try(
+            _dims_product(a[2:])
+            + CASE WHEN rule = 'pass_attention' AND len(o) >= 2 THEN _dims_product(o[2:]) ELSE 0 END
+        ) AS query_width,
         CASE
-            WHEN rule = 'mla_attention' THEN _dims_product(b[2:]) + v[-1]
-            WHEN layout = 'split_keys' THEN b[2] * a[-1]
+            WHEN rule = 'mla_attention' THEN try(_dims_product(b[2:]) + v[-1])
+            WHEN layout = 'split_keys' THEN try(b[2] * a[-1])
             WHEN len(b) = 2 THEN b[2]
-            ELSE b[-2] * b[-1]
+            ELSE try(b[-2] * b[-1])
         END AS key_width,
         CASE
             WHEN rule = 'mla_attention' THEN 0
-            WHEN layout = 'split_keys' THEN b[2] * a[-1]
+            WHEN layout = 'split_keys' THEN try(b[2] * a[-1])
             WHEN len(v) = 2 THEN v[2]
-            ELSE v[-2] * v[-1]
+            ELSE try(v[-2] * v[-1])
         END AS value_width,
         CASE
             WHEN rule = 'mla_attention' THEN _dims_product(o[2:])
-            WHEN len(a) = 3 AND len(v) >= 3 THEN a[2] * v[-1]
+            WHEN len(a) = 3 AND len(v) >= 3 THEN try(a[2] * v[-1])
             ELSE _dims_product(a[2:])
         END AS result_width,
         -- In the absorbed form, queries and results have the latent's width; the query also has its
         -- rotary part.
-        CASE WHEN rule = 'mla_attention' THEN a[2] * (2 * b[-1] + v[-1]) END AS absorbed_width
+        CASE WHEN rule = 'mla_attention' THEN try(a[2] * (2 * b[-1] + v[-1])) END
+            AS absorbed_width
     FROM argued
     WHERE NOT is_batched
 )
@@ -105,19 +107,21 @@ SELECT
     ) AS flop_full,
     CAST(NULL AS DOUBLE) AS pair_flop, CAST(NULL AS DOUBLE) AS decode_flop,
     -- A backward pass reads all four and the result's gradient, and writes three gradients.
-    CASE WHEN factor > 1 THEN 2 ELSE 1 END * (
-        _dims_product(a) * a_bytes + _dims_product(b) * b_bytes + _dims_product(v) * v_bytes
-        + _dims_product(a) // a[-1] * v[-1] * a_bytes
+    try(
+        CASE WHEN factor > 1 THEN 2 ELSE 1 END * (
+            _dims_product(a) * a_bytes + _dims_product(b) * b_bytes + _dims_product(v) * v_bytes
+            + _dims_product(a) // a[-1] * v[-1] * a_bytes
+        )
     ) AS bytes,
     CAST(NULL AS DOUBLE) AS token_bytes, seen_keys
 FROM counted
 UNION ALL
 SELECT
     trace_id, work_id, NULL, a[1], NULL, NULL, NULL, NULL,
-    2 * factor * (query_width + result_width),
-    2 * factor * coalesce(absorbed_width, query_width + result_width),
-    a[1] * (query_width + result_width) * greatest(a_bytes, 1),
-    key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes), seen_keys
+    try(2 * factor * (query_width + result_width)),
+    try(2 * factor * coalesce(absorbed_width, query_width + result_width)),
+    try(a[1] * (query_width + result_width) * greatest(a_bytes, 1)),
+    try(key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes)), seen_keys
 FROM packed;
 
 -- One row per trace and distinct call of a convolution whose shapes and arguments give its work.
@@ -159,10 +163,12 @@ placed AS (
             -- One number may apply to all dimensions.
             ELSE list_transform(
                 range(1, len(a) - 1),
-                LAMBDA d: (
-                    a[d + 2] + 2 * padding[least(d, len(padding))]
-                    - dilation[least(d, len(dilation))] * (b[d + 2] - 1) - 1
-                ) // stride[least(d, len(stride))] + 1
+                LAMBDA d: try(
+                    (
+                        a[d + 2] + 2 * padding[least(d, len(padding))]
+                        - dilation[least(d, len(dilation))] * (b[d + 2] - 1) - 1
+                    ) // stride[least(d, len(stride))] + 1
+                )
             )
         END AS places,
         CASE
@@ -282,9 +288,11 @@ experts AS (
     SELECT
         o.trace_id, o.work_id, try(_dims_product(o.a[:-2]) * o.o[-1]) AS m, o.b[2] AS n,
         o.a[-1] AS k, try(o.v[2] * o.v[3] * (o.a[-1] // o.b[3])) AS down,
-        _dims_product(o.a) * 2 * o.a_bytes
-        + o.b[1] * (1 - pow(1 - o.o[-1] / o.b[1], _dims_product(o.a[:-2])))
-        * (o.b[2] * o.b[3] * o.b_bytes + o.v[2] * o.v[3] * o.v_bytes) AS bytes
+        try(
+            _dims_product(o.a) * 2 * o.a_bytes
+            + o.b[1] * (1 - pow(1 - o.o[-1] / o.b[1], _dims_product(o.a[:-2])))
+            * (o.b[2] * o.b[3] * o.b_bytes + o.v[2] * o.v[3] * o.v_bytes)
+        ) AS bytes
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule = 'fused_moe' AND len(o.b) = 3 AND len(o.v) = 3 AND len(o.o) = 2 AND o.b[3] > 0
