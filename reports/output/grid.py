@@ -163,8 +163,8 @@ def _aligned(field: Field) -> Field:
 def aligned(cells: tuple[str, ...], space: str = " ") -> tuple[str, ...]:
     """Pad the cells of a column to the same number of decimals, if all are numbers or empty.
 
-    Zeros fill up to the third decimal, spaces the rest: numbers of 1 or more are rounded to three, smaller ones have
-    as many decimals as they need.
+    Zeros fill up to the third decimal, spaces the rest: numbers of 0.1 or more are rounded to three, smaller ones
+    have as many decimals as they need.
     """
     places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
     if not places or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):

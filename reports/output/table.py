@@ -62,10 +62,10 @@ def shown(value: Any, decimals: int | None = None) -> str:
 
 
 def decimal(value: float) -> str:
-    """Return a number with three decimals, below 1 with six significant digits, without zeros at its end or -0."""
-    if abs(value) >= 1e15 or 0 < abs(value) < 1:
-        return f"{value:.6g}"
-    return f"{value:z.3f}".rstrip("0").rstrip(".")
+    """Return a number with three decimals, below 0.1 with three significant digits, without zeros at its end or -0."""
+    if 0 < abs(value) < 0.1:
+        return f"{value:.3g}"
+    return f"{value:.6g}" if abs(value) >= 1e15 else f"{value:z.3f}".rstrip("0").rstrip(".")
 
 
 def cut(name: str, length: int) -> str:

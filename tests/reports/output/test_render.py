@@ -48,9 +48,9 @@ def test_numbers_of_a_column_have_as_many_decimals():
     assert page[2:] == ["  1.50   1", " 12.25   2", "  3.00   3"]
 
 
-def test_a_number_below_1_has_six_digits_whatever_its_size_and_zero_no_sign():
+def test_a_number_has_three_digits_however_small_and_zero_no_sign():
     numbers = {
-        0.0004: "0.0004", 1e-5: "1e-05", -5e-7: "-5e-07", 0.999996: "0.999996", 0.1234567: "0.123457", 0.1 + 0.2: "0.3",
+        0.0004: "0.0004", 1e-5: "1e-05", -5e-7: "-5e-07", 0.0999996: "0.1", 0.0123456: "0.0123", 0.1 + 0.2: "0.3",
         1.00049: "1", 12.3456: "12.346", -1.5: "-1.5", 0.0: "0", 2e15: "2e+15",
     }  # fmt: skip
     assert {number: shown_value(number) for number in numbers} == numbers
@@ -59,8 +59,8 @@ def test_a_number_below_1_has_six_digits_whatever_its_size_and_zero_no_sign():
 
 
 def test_points_stand_below_each_other_without_digits_that_no_number_has():
-    page = lines(Screen(80), [("a", 12345.678), ("b", 0.000123457), ("c", 1.5)], text("name"), Column("us"))
-    assert page[2:] == [" a      12345.678", " b          0.000123457", " c          1.500"]
+    page = lines(Screen(80), [("a", 12345.678), ("b", 0.000123), ("c", 1.5)], text("name"), Column("us"))
+    assert page[2:] == [" a      12345.678", " b          0.000123", " c          1.500"]
 
 
 def test_names_that_would_be_cut_to_the_same_keep_where_they_begin_to_differ():
