@@ -159,18 +159,18 @@ WITH exchanges AS (
             WHEN contains(lower(op_type), 'moedistributecombine')
                 THEN greatest(inputs[1][1], _elements(inputs[2]))
         END AS exchanged_rows,
-        exchanged_rows > _elements(inputs[2]) AS is_exchange
+        exchanged_rows > _elements(inputs[2]) AS is_exchange,
+        -- The fourth output is how many rows each expert of the rank has.
+        CASE WHEN contains(lower(op_type), 'moedistributedispatch') THEN outputs[4][1] END
+            AS local_experts
     FROM _shapes
 ),
 buffers AS (
     SELECT
         *,
         list(exchanged_rows) FILTER (is_exchange) OVER (PARTITION BY trace_id) AS buffer_rows,
-        len(list_filter(
-            inputs,
-            lambda dims, nth: nth > 1 AND len(dims) = 1 AND dims[1] < inputs[1][1]
-                AND in_tokens[nth] IN ('int32', 'int64')
-        )) > 0 AS has_counts
+        list(local_experts) FILTER (local_experts IS NOT NULL) OVER (PARTITION BY trace_id)
+            AS expert_counts
     FROM exchanges
 ),
 parts AS (
@@ -180,7 +180,17 @@ parts AS (
             s.is_exchange
             OR list_contains(s.buffer_rows, s.inputs[1][1]) AND (
                 r.rule = 'grouped_matmul'
-                OR r.rule IS NULL AND r.moves IS NULL AND s.has_counts
+                -- A vector of whole numbers may also be axes, at most one for each dimension.
+                OR r.rule IS NULL AND r.moves IS NULL AND len(list_filter(
+                    s.inputs,
+                    lambda dims, nth: nth > 1 AND len(dims) = 1
+                        AND s.in_tokens[nth] IN ('int32', 'int64')
+                        AND CASE
+                            WHEN s.expert_counts IS NULL
+                                THEN dims[1] > len(s.inputs[1]) AND dims[1] < s.inputs[1][1]
+                            ELSE list_contains(s.expert_counts, dims[1])
+                        END
+                )) > 0
             ),
             FALSE
         ) AS is_buffer,

@@ -130,9 +130,13 @@ sided AS (
         CASE
             WHEN n.call_ns = b.call_ns THEN 'before'
             WHEN n.call_ns = a.call_ns THEN 'after'
-            WHEN b.step_number = a.step_number OR b.step_ns = a.step_ns THEN NULL
-            WHEN n.step_number = b.step_number OR n.step_ns = b.step_ns THEN 'before'
-            WHEN n.step_number = a.step_number OR n.step_ns = a.step_ns THEN 'after'
+            -- A step around both passes shows nothing.
+            WHEN n.step_ns = b.step_ns AND b.step_ns IS DISTINCT FROM a.step_ns THEN 'before'
+            WHEN n.step_ns = a.step_ns AND b.step_ns IS DISTINCT FROM a.step_ns THEN 'after'
+            WHEN n.step_number = b.step_number AND b.step_number IS DISTINCT FROM a.step_number
+                THEN 'before'
+            WHEN n.step_number = a.step_number AND b.step_number IS DISTINCT FROM a.step_number
+                THEN 'after'
         END AS side,
         CASE WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
             AS product_ns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ import pytest
 
 from ...ascend_captures import Attention, Capture, Model, dense, paged
 from ...lakes import Own, in_one_lake
+from .files import CANN, HARDWARE, PYTHON, arrow, call, operator, task, timeline, write_timeline
 
 
 def ask(lake: Own, query: str) -> list:
@@ -273,6 +275,35 @@ def test_a_kernel_with_the_number_of_the_next_step_is_in_the_prologue_however_lo
     assert ask(lake, query) == [
         (0, "prologue", 2, 4.0, 504.0), (0, "epilogue", 2, 45.0, 46.0), (0, "gap", 0, 0.0, 10.0),
         (1, "prologue", 2, 4.0, 504.0), (1, "epilogue", 2, 45.0, 46.0),
+    ]  # fmt: skip
+
+
+@in_one_lake
+def test_a_step_around_two_passes_does_not_hide_that_each_has_an_engines_step(tmp_path):
+    folder = tmp_path / "host_1_20251120000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    steps = [operator(f"execute_context_0(0)_generation_{4 + nth}({4 + nth})", str(400 * nth), 390.0,
+                      category="user_annotation") for nth in range(2)]  # fmt: skip
+    events = [operator("ProfilerStep#3", "0", 1000.0, category="user_annotation"), *steps]
+    rows = list(csv.DictReader(of_two_steps().splitlines()))
+    for nth, row in enumerate(rows):
+        step, place = divmod(nth, len(rows) // 2)
+        row["Step Id"], start, issued = "3", row["Start Time(us)"].strip(), 400 * step + 8 * place + 1
+        events += [
+            operator(f"aclnn{row['Type']}", f"{issued}", 3.0),
+            call(f"AscendCL@aclnn{row['Type']}", f"{issued + 1}", 1.0),
+            task(row["Name"], start, float(row["Duration(us)"]), number=int(row["Task ID"]), kind="AI_CORE"),
+            *arrow("HostToDevice", f"9{nth}", (CANN, 1, f"{issued + 1}.5"), (HARDWARE, 2, start)),
+            *arrow("async_npu", f"8{nth}", (PYTHON, 1, f"{issued}"), (HARDWARE, 2, start)),
+        ]  # fmt: skip
+    write_timeline(folder / "trace_view.json", timeline(*events))
+    with (folder / "kernel_details.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    lake = yield folder.parent
+    query = "SELECT pass_id, part, kernel_count, sum_us FROM pass_parts WHERE kernel_count > 0 ORDER BY start_ns"
+    assert ask(lake, query) == [
+        (0, "prologue", 2, 4.0), (0, "epilogue", 2, 45.0), (1, "prologue", 2, 4.0), (1, "epilogue", 2, 45.0),
     ]  # fmt: skip
 
 

@@ -103,7 +103,8 @@ def test_of_a_buffer_for_the_most_that_may_be_received_the_bytes_that_are_moved_
         # Rows of each of 16 experts are given, or are not: then the whole buffer is processed.
         product("DequantSwigluQuant", "2048,4096;2048;16", "2048,2048") | counts,
         product("SwiGlu", "2048,4096", "2048,2048"),
-        # Places of the tokens are no rows of experts, nor is what is given with fewer rows than the buffer.
+        # Axes and places of the tokens are no rows of experts, nor is what is given with fewer rows than the buffer.
+        product("Transpose", "2048,16,128;3", "16,2048,128") | {"Input Data Types": "DT_BF16;INT64"},
         product("ApplyRotaryPosEmb", "2048,64;2048;2048", "2048,64") | counts,
         product("DequantSwigluQuant", "128,4096;128;16", "128,2048") | counts,
         product("MoeDistributeDispatchV2", "16,7168;16,8", "128,7168"),
@@ -115,7 +116,8 @@ def test_of_a_buffer_for_the_most_that_may_be_received_the_bytes_that_are_moved_
     alone = 2 * (16 * 7168 + 16 * 8 + 128 * 7168)
     assert found == [
         (None, exchange, "rows_unknown"), (None, exchange, "rows_unknown"), (None, activation, "rows_unknown"),
-        (2 * 2048 * (4096 + 2048), None, None), (2 * (2 * 2048 * 64 + 2048) + 2048 * 8, None, None),
+        (2 * 2048 * (4096 + 2048), None, None), (2 * 2 * 2048 * 16 * 128 + 3 * 8, None, None),
+        (2 * (2 * 2048 * 64 + 2048) + 2048 * 8, None, None),
         (2 * (128 * (4096 + 1 + 2048)) + 16 * 8, None, None), (alone, None, None), (alone, None, None),
     ]  # fmt: skip
 

@@ -81,20 +81,22 @@ def test_a_collective_that_sparse_cores_carry_out_counts_once_as_the_program_sta
         "all-gather-start.1 100+5; all-gather-start.2 105+5; fusion.1 110+50; all-gather-done.1 160+10; "
         "fusion.2 170+60; all-gather-done.2 230+20; fusion.3 250+150"
     )
-    # The second one ends a microsecond later by the clock of its core. No collective of the program is the exchange.
+    # The second one ends a microsecond later by the clock of its core. No collective of the program is the exchange,
+    # nor that beside the gather.
     gathers = "all-gather.1 106+63; all-gather.2 172+79"
-    exchange = "all-to-all.1 300+40"
+    exchange = "all-to-all.2 120+30; all-to-all.1 300+40"
     cores = [
         (7, "/device:TPU:0 SparseCore 0", {"Sparse Core Ops": f"{gathers}; {exchange}"}),
         (8, "/device:TPU:0 SparseCore 1", {"Sparse Core Ops": gathers}),
     ]
     lake = yield write_case(tmp_path / "offloaded.json", [(3, "/device:TPU:0", {"XLA Ops": ops}), *cores])
     assert lake.rows("SELECT name, dur_us FROM kernels WHERE kind = 'communication' ORDER BY start_ns") == [
-        ("all-gather-start.1", 5), ("all-gather-start.2", 5), ("all-gather-done.1", 10), ("all-gather-done.2", 20),
-        ("all-to-all.1", 40),
+        ("all-gather-start.1", 5), ("all-gather-start.2", 5), ("all-to-all.2", 30), ("all-gather-done.1", 10),
+        ("all-gather-done.2", 20), ("all-to-all.1", 40),
     ]  # fmt: skip
     assert lake.rows("SELECT name, dur_us, operations FROM collectives ORDER BY start_ns") == [
-        ("all-gather-start.1", 170 - 100, 2), ("all-gather-start.2", 250 - 105, 2), ("all-to-all.1", 40, 1),
+        ("all-gather-start.1", 170 - 100, 2), ("all-gather-start.2", 250 - 105, 2), ("all-to-all.2", 30, 1),
+        ("all-to-all.1", 40, 1),
     ]  # fmt: skip
     assert lake.rows("SELECT compute_us, exposed_communication_us, idle_us FROM time_breakdown") == [(260, 40, 0)]
     assert lake.rows("SELECT DISTINCT role FROM ops WHERE name LIKE 'all-gather.%'") == [("async",)]

@@ -3,8 +3,9 @@
 -- its done half, and count: kernels leaves these out, and device_states has them in flight.
 --
 -- An operation of a SparseCore is one if it communicates and its middle is in a collective of the
--- program: the clocks of two cores may differ a little at its ends. What a SparseCore exchanges
--- without one, such as embeddings, counts as an operation of the device.
+-- same kind, or one whose name shows none (async-start), of the program: the clocks of two cores
+-- may differ a little at its ends. What a SparseCore exchanges without one, such as embeddings,
+-- counts as an operation of the device.
 --
 -- stored: per jax trace
 --
@@ -16,6 +17,7 @@ CREATE VIEW offloaded_operations AS
 WITH communicating AS (
     SELECT
         o.trace_id, o.kernel_id, o.device, o.start_ns, o.end_ns, o.name,
+        regexp_extract(o.name, '^%?(async|.+?)(-start|-done|-collective|\.\d+)*$', 1) AS collective,
         events.args ->> '$.long_name' AS instruction, sparse.core IS NOT NULL AS is_offloaded
     FROM (SELECT DISTINCT trace_id FROM _sparse_core_operations) AS t
     JOIN _operations AS o ON o.trace_id = t.trace_id
@@ -32,12 +34,13 @@ WITH communicating AS (
 ),
 calls AS (
     SELECT
-        trace_id, device, start_ns,
+        trace_id, device, collective, start_ns,
         if(half = 'start' AND lead(half) OVER of_name = 'done', lead(end_ns) OVER of_name, end_ns)
             AS end_ns
     FROM (
         SELECT
-            trace_id, device, kernel_id, start_ns, end_ns, collective_half(name) AS half,
+            trace_id, device, collective, kernel_id, start_ns, end_ns,
+            collective_half(name) AS half,
             collective_start(name, instruction) AS start_name
         FROM communicating
         WHERE NOT is_offloaded
@@ -47,20 +50,23 @@ calls AS (
 in_flight AS (
     -- The latest end of those that have begun.
     SELECT DISTINCT
-        trace_id, device, start_ns,
+        trace_id, device, collective, start_ns,
         max(end_ns) OVER (
-            PARTITION BY trace_id, device ORDER BY start_ns
+            PARTITION BY trace_id, device, collective ORDER BY start_ns
             RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS end_ns
     FROM calls
 ),
 candidates AS (
-    SELECT trace_id, device, kernel_id, start_ns + (end_ns - start_ns) // 2 AS middle_ns
+    SELECT
+        trace_id, device, kernel_id, start_ns + (end_ns - start_ns) // 2 AS middle_ns,
+        unnest([collective, 'async']) AS collective
     FROM communicating
     WHERE is_offloaded
 )
-SELECT c.trace_id, c.kernel_id
+SELECT DISTINCT c.trace_id, c.kernel_id
 FROM candidates AS c
 ASOF JOIN in_flight AS f
-    ON f.trace_id = c.trace_id AND f.device = c.device AND f.start_ns <= c.middle_ns
+    ON f.trace_id = c.trace_id AND f.device = c.device AND f.collective = c.collective
+    AND f.start_ns <= c.middle_ns
 WHERE c.middle_ns < f.end_ns;
