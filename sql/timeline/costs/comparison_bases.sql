@@ -20,10 +20,10 @@
 -- outside_steps_pct  DOUBLE   share of the time of its device operations, of all devices, that
 --                             belong to no step and to no drafts of speculative decoding that an
 --                             engine marks, %; NULL without steps
--- between_steps_us   DOUBLE   time of operations that belong to no step, drafts included, and begin
---                             between the first and the last operation of its steady steps, per
---                             device and per steady step after the first, µs; NULL with fewer than
---                             two
+-- between_steps_us   DOUBLE   median, over its steady steps but the last, of the time of operations
+--                             that belong to no step, drafts included, and begin between the step's
+--                             first operation and that of the next, per device, µs; NULL with fewer
+--                             than two
 CREATE VIEW comparison_bases AS
 WITH devices AS (
     SELECT trace_id, count(*) AS devices FROM time_breakdown GROUP BY trace_id

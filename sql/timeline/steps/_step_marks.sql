@@ -5,10 +5,12 @@
 -- Marks within those of another source that leave out much of the device time which these cover
 -- are parts of its steps, and are not used: more than half of it, or more than a tenth if the other
 -- source comes first in step_sources, or has several marks with at least two of the parts in each
--- on average. The rollouts in an iteration of reinforcement learning are such parts, and the
--- micro-batches of a training step. The iterations of an engine are none, though it may sample
--- behind its marks, if one step of a profiler is around all of them, or one around each. A mark
--- covers what the host issued during it, or, where that is unknown, what a device started.
+-- on average; in the last case what runs between two parts in one of the marks is not left out. The
+-- rollouts in an iteration of reinforcement learning are such parts; so are, whatever they leave
+-- out, marks of a training program that has at least two for each step of its optimizer: its
+-- micro-batches. The iterations of an engine are none, though it may sample and draft behind its
+-- marks. A mark covers what the host issued during it, or, where that is unknown, what a device
+-- started.
 --
 -- trace_id     VARCHAR  trace
 -- marked_by    VARCHAR  host, device or rows (of a table)
@@ -64,7 +66,9 @@ operations AS (
     JOIN contested USING (trace_id)
 ),
 covered AS (
-    SELECT operations.trace_id, operations.step_source, kernel_id, dur_ns
+    SELECT
+        operations.trace_id, operations.step_source, kernel_id, dur_ns, at_ns, operations.place,
+        reaches.start_ns AS mark_ns
     FROM operations
     ASOF JOIN reaches
         ON reaches.trace_id = operations.trace_id
@@ -79,14 +83,34 @@ totals AS (
     LEFT JOIN covered USING (trace_id, step_source)
     GROUP BY trace_id, step_source, marks, priority
 ),
-shared AS (
+stretches AS (
+    -- From the first work of the marks within one of the other source to their last.
     SELECT
-        part.trace_id, part.step_source, whole.step_source AS whole_source,
+        part.trace_id, part.step_source, whole.step_source AS whole_source, whole.place,
+        whole.mark_ns, min(whole.at_ns) AS first_ns, max(whole.at_ns) AS last_ns,
         sum(part.dur_ns) AS shared_ns
     FROM covered AS part
     JOIN covered AS whole USING (trace_id, kernel_id)
     WHERE part.step_source <> whole.step_source
-    GROUP BY part.trace_id, part.step_source, whole.step_source
+    GROUP BY ALL
+),
+spans AS (
+    SELECT s.trace_id, s.step_source, s.whole_source, sum(dur_ns) AS spanned_ns
+    FROM stretches AS s
+    JOIN covered AS whole
+        ON whole.trace_id = s.trace_id AND whole.step_source = s.whole_source
+        AND whole.place = s.place AND whole.mark_ns = s.mark_ns
+    WHERE whole.at_ns BETWEEN s.first_ns AND s.last_ns
+    GROUP BY s.trace_id, s.step_source, s.whole_source
+),
+shared AS (
+    SELECT trace_id, step_source, whole_source, shared_ns, spanned_ns
+    FROM (
+        SELECT trace_id, step_source, whole_source, sum(shared_ns) AS shared_ns
+        FROM stretches
+        GROUP BY trace_id, step_source, whole_source
+    )
+    JOIN spans USING (trace_id, step_source, whole_source)
 ),
 parts AS (
     SELECT part.trace_id, part.step_source
@@ -96,13 +120,19 @@ parts AS (
     LEFT JOIN shared
         ON shared.trace_id = part.trace_id AND shared.step_source = part.step_source
         AND shared.whole_source = whole.step_source
+    LEFT JOIN counts AS optimizers
+        ON optimizers.trace_id = part.trace_id AND optimizers.step_source = 'optimizer step'
     WHERE
         coalesce(shared_ns, 0) >= 0.9 * part.total_ns
-        AND coalesce(shared_ns, 0) < whole.total_ns * if(
-            whole.priority < part.priority
-            OR whole.marks > 1 AND part.marks >= 2 * whole.marks,
-            0.9, 0.5
-        )
+        AND CASE
+            -- Marks of training without an optimizer's step in each are micro-batches.
+            WHEN part.step_source = 'train step' AND 2 * (optimizers.marks + 1) <= part.marks
+                THEN whole.marks > 1 OR shared_ns < 0.9 * whole.total_ns
+            WHEN whole.marks > 1 AND part.marks >= 2 * whole.marks
+                THEN coalesce(spanned_ns, 0) < 0.9 * whole.total_ns
+            ELSE coalesce(shared_ns, 0)
+                < if(whole.priority < part.priority, 0.9, 0.5) * whole.total_ns
+        END
 ),
 chosen AS (
     SELECT

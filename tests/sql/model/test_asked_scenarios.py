@@ -37,9 +37,24 @@ def test_an_unknown_name_or_a_broken_number_is_refused_wherever_it_is_given(lake
             lake.mfu("qwen3-8b", phase=value)
 
 
-def test_numbers_that_no_work_has_are_faults(lake):
-    assert lake.faults(lake.ask("qwen3-8b", kv_len=-5)) == ["fewer than no cached tokens"]
-    assert "a degree below 1" in lake.faults(lake.ask("qwen3-8b", tp=0))
+@pytest.mark.parametrize(
+    ("column", "value", "message", "fault"),
+    [
+        ("kv_len", -5, "kv_len=-5: expected 0 or more", "fewer than no cached tokens"),
+        ("tp", 0, "tp=0: expected 1 or more", "a degree below 1"),
+    ],
+)
+def test_a_number_that_no_work_has_is_refused_in_a_question_and_a_fault_in_a_row(lake, column, value, message, fault):
+    for asked in (lake.ask, lake.mfu):
+        with pytest.raises(UsageError, match=message):
+            asked("qwen3-8b", **{column: value})
+    lake.add_scenarios([{"scenario": "added", "model": "qwen3-8b", "phase": "decode", column: value}])
+    assert fault in lake.faults("added")
+
+
+def test_numbers_may_be_text_as_a_table_of_csv_has_them(lake):
+    lake.add_scenarios([{"scenario": "read", "model": "qwen3-8b", "phase": "decode", "batch": "8"}])
+    assert lake.rows("SELECT batch FROM scenarios WHERE scenario = 'read'") == [(8,)]
 
 
 def test_a_row_of_an_unknown_phase_has_a_fault(lake):

@@ -94,6 +94,8 @@ def test_labels_of_engines_tell_stage_requests_and_tokens(tmp_path):
     trace = Trace()
     for nth, name in enumerate(LABELS):
         trace.mark(name, 100 * nth, 90).run(100 * nth + 20, 50, 100 * nth + 1)
+    # A step without a request hands over what is finished, and is none.
+    trace.mark("execute_new_0_cached_0", 100 * len(LABELS), 90)
     lake = yield trace.write(tmp_path / "labels.json")
     rows = lake.rows("SELECT step_source, program, requests, tokens FROM steps ORDER BY step_id")
     assert rows == [("engine step", *told) for told in LABELS.values()]

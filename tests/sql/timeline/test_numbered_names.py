@@ -19,6 +19,7 @@ def test_a_number_that_no_letter_touches_counts_and_one_within_a_name_does_not(t
     folded = {
         "model=>layers.3=>mlp": "model=>layers.#=>mlp", "h.3": "h.#", "0=>1=>2": "#=>#=>#", "a.1.2.3": "a.#.#.#",
         "Linear_3": "Linear_#", "Qwen3Mlp_11": "Qwen3Mlp_#", "encoder.block.3.layer.1)": "encoder.block.#.layer.#)",
+        "PP:0F3": "PP:#F#", "PP:12UNSHARD": "PP:#UNSHARD#",
         "layer12": "layer#", "TransformerBlock3": "TransformerBlock#", "microbatch7": "microbatch#",
     }  # fmt: skip
     whole = ["fc1", "norm2", "w13", "conv2d", "Conv2d", "conv_1x1", "all2all", "fp8", "layer_norm1", "1F1B", "été1"]

@@ -176,6 +176,18 @@ def nested(outer, inner, within, between):
     return trace
 
 
+def sampled(steps, within, decode, sampling):
+    """Return steps of the profiler, each around some decodes that are marked and the sampling behind each."""
+    trace, at = Trace(), 1000
+    for step in range(steps):
+        trace.mark(f"ProfilerStep#{step}", 100 * step, 100)
+        for part in range(within):
+            launch = 100 * step + 20 * part + 5
+            trace.mark(DECODE, launch - 1, 10).run(at, decode, launch).run(at + decode, sampling, launch + 12)
+            at += decode + sampling
+    return trace
+
+
 DECODE = "step[DECODE bs=8]"
 #: Each step takes the device 100. The steps: their source, how many, how long the device works for each.
 NESTED = {
@@ -185,6 +197,8 @@ NESTED = {
     # One step of a profiler does not repeat; but here the decodes are less than half of it.
     "all decodes in one": (nested(1, DECODE, 4, 20), ("engine step", 4, 20)),
     "few decodes in one": (nested(1, DECODE, 4, 12), ("profiler step", 1, 100)),
+    # Sampling behind each decode, 11 of 100, is between the engine's steps.
+    "decodes and their sampling": (sampled(3, 4, 22, 3), ("engine step", 12, 22)),
     # Each step of the profiler is one of the engine, and has its sampling.
     "a decode in each": (nested(3, DECODE, 1, 80), ("engine step", 3, 80)),
     # Micro-batches leave out the optimizer, also of a single step.
