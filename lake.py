@@ -181,7 +181,7 @@ class Lake:
         return analysis.passes.layer_types(self.store, trace, pass_id)
 
     def layer_diff(self, trace: str, pass_id: Pass, layer: int, other_pass: Pass, other_layer: int) -> Relation:
-        """Return the kernels of two layers of a trace side by side; those that only one of them runs come first."""
+        """Return the kernels of two layers of a trace side by side, the largest difference first."""
         return analysis.passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
 
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> Relation:

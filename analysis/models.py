@@ -20,6 +20,9 @@ from .scenarios import check_scenario, checker
 if TYPE_CHECKING:
     import duckdb
 
+#: The least that a number of a scenario may be.
+_LEAST = dict.fromkeys(("batch", "seq_len", "tp", "ep", "dp", "pp", "cp"), 1) | {"kv_len": 0}
+
 
 def resolve_model(store: Store, text: str | os.PathLike[str]) -> str:
     """Return the model that a text names: a name, an alias, a Hugging Face id, or the path of a config.json.
@@ -199,15 +202,16 @@ def ask(
             is decode for one new token, else prefill, and `dp` as many replicas as the experts need.
 
     Raises:
-        UsageError: the model, the chip, a column or a name is unknown, or a number is not whole.
+        UsageError: the model, the chip, a column or a name is unknown, or a number is not whole or too small.
     """
     known = resolve_model(store, model)
     checked = checker(store)
     given = {column: checked(column, value) for column, value in work.items() if value is not None}
+    for column, least in _LEAST.items():
+        if given.get(column, least) < least:
+            raise UsageError(f"{column}={given[column]}: expected {least} or more.")
     given.setdefault("phase", "decode" if given.get("seq_len", 1) == 1 else "prefill")
-    # A degree below 1 is a fault of the scenario.
-    ranks = max(given.get("tp", 1) * given.get("cp", 1), 1)
-    given.setdefault("dp", max(given.get("ep", 1) // ranks, 1))
+    given.setdefault("dp", max(given.get("ep", 1) // (given.get("tp", 1) * given.get("cp", 1)), 1))
     scenario = name or f"{known} {given['phase']}, as asked"
     chip = resolve_hardware(store, hardware) if hardware else None
     add_scenarios(store, [{"scenario": scenario, "model": known, "hardware": chip, **given}])

@@ -121,6 +121,18 @@ def as_number(pass_id: Pass) -> int | None:
         raise UsageError(f"pass_id={pass_id}: expected a whole number or all.") from None
 
 
+def whole(name: str, value: SupportsIndex) -> int:
+    """Return a number of Python's or NumPy's as Python's.
+
+    Raises:
+        UsageError: it is not a whole number.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name}={value!r}: expected a whole number.") from None
+
+
 def find_pass(store: Store, trace: str, pass_id: Pass) -> int | None:
     """Return the number of a pass of a trace, by default of the chosen one; None for "all" or if no pass was found.
 
@@ -166,7 +178,7 @@ def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int])
     found = _of_pass(store, "layers", trace, pass_id, order="layer_id").select("layer_id").distinct().fetchall()
     known = {number for (number,) in found}
     for layer in wanted:
-        if layer not in known:
+        if whole("layer", layer) not in known:
             of = f"layers {min(known)} to {max(known)}" if known else "no layers"
             raise UsageError(f"layer {layer}: the pass has {of}.")
 

@@ -59,7 +59,7 @@ def check_scenario(store: Store, scenario: str) -> None:
 
 def _whole(column: str, value: Any) -> int:
     try:
-        if (number := int(value)) == value:
+        if (number := int(value)) == value or isinstance(value, str):
             return number
     except (TypeError, ValueError, OverflowError):
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
-from ...analysis.passes import check_layers, find_one_pass
+from ...analysis.passes import check_layers, find_one_pass, whole
 from ...engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def part_of(
     Raises:
         UsageError: the trace has no such pass or place, or the place is outside of the given pass or layers.
     """
-    wanted = dict(at or {})
+    layers = [whole("layer", layer) for layer in layers]
+    wanted = {kind: whole(kind, number) for kind, number in (at or {}).items()}
     asked = wanted.pop("pass", pass_id)
     if pass_id not in (None, asked):
         raise UsageError(f"pass {asked}: outside of pass {pass_id}, which the file was to have alone.")
@@ -78,11 +79,11 @@ def part_of(
             raise UsageError(f"{kind} {number}: outside of {of}, which the file was to have alone.")
         window = window or (look if kind == "step" else _around(store, trace_id, look[0]))
     if window is None:
-        [whole] = store.rows(
+        [trace_span] = store.rows(
             "SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0) + 1 FROM traces WHERE trace_id = $1",
             [trace_id],
         )
-        return Part(*EVER, *(look or whole))
+        return Part(*EVER, *(look or trace_span))
     [(launch_ns,)] = store.rows(
         "SELECT min(launch_ns) FROM kernels WHERE trace_id = $1 AND start_ns < $3 AND end_ns > $2", [trace_id, *window]
     )

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from ...analysis.passes import check_layers, find_one_pass
+from ...analysis.passes import check_layers, find_one_pass, whole
 from ...analysis.traces import locate
 from ...engine.text import json_text
 from ..output.files import writing
@@ -85,6 +85,7 @@ def write_chrome(
     """
     path, trace_id = Path(path), locate(store, trace)
     number = find_one_pass(store, trace_id, pass_id)
+    layers = [whole("layer", layer) for layer in layers]
     check_layers(store, trace_id, number, layers)
     ranges = _ranges(store, trace_id, number, layers)
     kernels = _drawn_kernels(store, trace_id, number, layers, {row["device"]: row["shown"] for row in ranges})

@@ -48,5 +48,20 @@ def test_a_pass_or_layer_that_does_not_exist_is_refused_with_those_that_do(s1_la
             asked()
 
 
+def test_a_report_is_of_one_pass(s1_lake):
+    with pytest.raises(UsageError, match=r"^pass_id=all: this needs one pass\.$"):
+        s1_lake.report("s1", pass_id="all")
+
+
+def test_layers_and_places_of_a_file_are_numbers_of_python_or_numpy(s1_lake, tmp_path):
+    for name in ("part.pftrace", "part.json"):
+        two = s1_lake.write_perfetto("s1", tmp_path / name, numpy.int64(1), layers=[numpy.int64(2)])
+        assert two == s1_lake.write_perfetto("s1", tmp_path / name, 1, layers=[2])
+        with pytest.raises(UsageError, match="layer='2': expected a whole number"):
+            s1_lake.write_perfetto("s1", tmp_path / name, 1, layers=["2"])
+    seen = s1_lake.write_perfetto("s1", tmp_path / "at.pftrace", at={"layer": numpy.int64(2)})
+    assert seen == s1_lake.write_perfetto("s1", tmp_path / "at.pftrace", at={"layer": 2})
+
+
 def test_the_chosen_pass_of_a_name_is_that_of_its_id(s1_lake):
     assert s1_lake.chosen_pass("s1") == s1_lake.chosen_pass(s1_lake.resolve("s1")) == 3
