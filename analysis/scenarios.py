@@ -39,7 +39,7 @@ def checker(store: Store) -> Callable[[str, Any], Any]:
         if column in _TYPES:
             if (dtype := types.get(str(value).lower())) is None:
                 near = guess(str(value).lower(), types, 4)
-                raise UsageError(f"{value}: unknown {column}.{near} The table dtypes has all.")
+                raise UsageError(f"{column}={value}: unknown.{near} The table dtypes has all.")
             return dtype
         return _whole(column, value) if columns[column] == "BIGINT" else value
 

@@ -42,11 +42,8 @@ def test_the_lake_holds_what_python_reads_whatever_the_size_of_the_pieces(trace,
         result = ingest_bytes(lake, trace.content)
         assert [row_of(row) for row in stored(lake, result.trace_id)] == rows
         assert result.events == len(rows)
-        # The empty objects that begin and end an array of several elements are how some writers open and close it.
-        several = len(reading.events) > 1
-        opened = several and reading.events[0] == {} and isinstance(reading.events[1], dict) and reading.events[1] != {}
-        closed = several and reading.events[-1] == {}
-        assert result.rejected == len(reading.events) - len(rows) - opened - closed
+        # Some writers open or close the array with an empty object, which holds no event.
+        assert result.rejected == len(reading.events) - len(rows) - reading.events.count({})
         assert not result.truncated
 
 

@@ -239,6 +239,8 @@ FINER = {
     "HistogramV2": "index", "ArgMaxV2": "reduce", "Sort": "sort", "TopKV2": "topk", "DSARandomUniform": "random",
     "DispatchFFNCombine": "moe_gemm", "MoeDistributeDispatchV2": "communication",
     "MoeDistributeCombineV2": "communication",
+    # Of vLLM's rejection sampler: a value for each of a request's draft tokens.
+    "expand_kernel": "sampling",
 }  # fmt: skip
 
 

@@ -83,5 +83,7 @@ def test_bytes_of_a_tpu_carry_a_caveat(vendor, moved, said):
     row = dict.fromkeys(columns.split()) | {"time_us": 1.0, "bytes": moved, "recomputed_flop": None}
     row |= dict.fromkeys(("mfu_pct", "cluster_mfu_pct", "mbu_pct", "roofline_pct"))
     trace = {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h", "vendor": vendor}
-    parts = report({"trace": trace, "passes": [row], "operators": [], "unsized": [], "model_doubts": []})
+    parts = report(
+        {"trace": trace, "passes": [row], "operators": [], "exchanging": [], "unsized": [], "model_doubts": []}
+    )
     assert sum("VMEM" in part for part in parts if isinstance(part, str)) == said

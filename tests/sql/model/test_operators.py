@@ -384,7 +384,7 @@ def test_an_activation_on_the_chip_leaves_half_of_its_input_there(lake):
 
 @pytest.mark.parametrize("column", ["weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"])
 def test_a_type_that_there_is_not_is_refused(lake, column):
-    with pytest.raises(UsageError, match=f"fp3: unknown {column}. Near: .*fp"):
+    with pytest.raises(UsageError, match=f"{column}=fp3: unknown. Near: .*fp"):
         lake.ask("qwen3-8b", **{column: "fp3"})
     lake.ask("qwen3-8b", name="spelled", **{column: "BFloat16"})
     assert lake.rows(f"SELECT {column} FROM scenarios WHERE scenario = 'spelled'") == [("bf16",)]
