@@ -160,6 +160,15 @@ def find_one_pass(store: Store, trace: str, pass_id: Pass) -> int:
     return number
 
 
+def pass_to_show(store: Store, trace: str, pass_id: SupportsIndex | None) -> int | None:
+    """Return the number of the pass that is asked for, else of the chosen one, None if no pass was found.
+
+    Raises:
+        UsageError: the trace has no such pass, or all passes are asked for.
+    """
+    return chosen_pass(store, trace) if pass_id is None else find_one_pass(store, trace, pass_id)
+
+
 def _named(known: Sequence[int]) -> str:
     """Return which passes a trace has, as the end of a sentence."""
     if not known:

@@ -63,15 +63,14 @@ def report(
     store: Store, text: str, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None
 ) -> str:
     """Return a report as its page."""
-    from ...analysis.passes import chosen_pass, find_one_pass
+    from ...analysis.passes import pass_to_show
     from ...analysis.traces import locate
     from ..trace.report import as_page
 
     if output is not None and Path(output).suffix.lower() == ".html":
         return framed(text)
     trace_id = locate(store, trace)
-    one = chosen_pass(store, trace_id) if pass_id is None else find_one_pass(store, trace_id, pass_id)
-    return framed(as_page(store, trace_id, one))
+    return framed(as_page(store, trace_id, pass_to_show(store, trace_id, pass_id)))
 
 
 #: The methods of a lake that return text, and their display functions of the store, the text and the arguments.

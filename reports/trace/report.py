@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsIndex
 
-from ...analysis.passes import chosen_pass, find_one_pass
+from ...analysis.passes import pass_to_show
 from ...analysis.traces import locate
 from ...engine.text import json_text, markdown, markdown_prose
 from ..model.architecture import described, distribution, kinds
@@ -70,7 +70,7 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
     if output is not None:
         check_target(output)
     trace_id = locate(store, trace)
-    one = chosen_pass(store, trace_id) if pass_id is None else find_one_pass(store, trace_id, pass_id)
+    one = pass_to_show(store, trace_id, pass_id)
     text = as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
     if output is not None:
         write_text(output, text)

@@ -1,11 +1,3 @@
--- The sum of the numbers that a pattern's group finds in a text; NULL if it finds none, or the sum
--- exceeds 64 bits.
-CREATE MACRO _sum_of_fields(text, pattern) AS TRY_CAST(
-    list_sum([
-        TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
-    ]) AS BIGINT
-);
-
 -- One row per annotation of a serving engine that gives the load of a step.
 --
 -- Engines write sums over requests of new tokens q, of visible keys k, of q x q and of q x k,
@@ -56,11 +48,11 @@ names AS (
         regexp_extract(name, '[ \[](?:tok|toks)=(\d+)', 1) AS toks,
         {
             'q': coalesce(
-                _sum_of_fields(name, ' (?:c_|g_)sq=(\d+)'), _sum_of_fields(name, ' tok=(\d+)')
+                sum_of_matches(name, ' (?:c_|g_)sq=(\d+)'), sum_of_matches(name, ' tok=(\d+)')
             ),
-            'k': _sum_of_fields(name, ' (?:c_|g_)?sk=(\d+)'),
-            'qq': _sum_of_fields(name, ' (?:c_|g_)?sqsq=(\d+)'),
-            'qk': _sum_of_fields(name, ' (?:c_|g_)?sqsk=(\d+)')
+            'k': sum_of_matches(name, ' (?:c_|g_)?sk=(\d+)'),
+            'qq': sum_of_matches(name, ' (?:c_|g_)?sqsq=(\d+)'),
+            'qk': sum_of_matches(name, ' (?:c_|g_)?sqsk=(\d+)')
         } AS f
     FROM (SELECT DISTINCT name FROM annotations)
 ),

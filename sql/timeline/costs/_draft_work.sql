@@ -23,7 +23,7 @@ draft_names AS (
     JOIN step_rules USING (priority)
     WHERE step_source = 'draft step'
     UNION
-    SELECT DISTINCT name FROM annotations WHERE name IN ('draft', 'draft_extend')
+    SELECT DISTINCT name FROM annotations WHERE _names_drafts(name)
 ),
 marks AS MATERIALIZED (
     SELECT

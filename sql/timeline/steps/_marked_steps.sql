@@ -1,11 +1,3 @@
--- The sum of the numbers that a pattern's group finds in a text; NULL if it finds none, or the sum
--- exceeds 64 bits.
-CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
-    list_sum([
-        TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
-    ]) AS BIGINT
-);
-
 -- One row per interval that the trace itself marks as a step, by each evidence for it.
 --
 -- Of nested annotations of one source on a process or a device, only the outermost is a step. What
@@ -80,8 +72,8 @@ names AS (
     SELECT
         name, replace(rule.step_source, 'draft step', 'engine step') AS step_source,
         rule.step_source = 'draft step' AS is_draft, rule.stage AS stage,
-        _sum_of_matches(name, rule.requests_pattern) AS requests,
-        _sum_of_matches(name, rule.tokens_pattern) AS tokens,
+        sum_of_matches(name, rule.requests_pattern) AS requests,
+        sum_of_matches(name, rule.tokens_pattern) AS tokens,
         CASE
             WHEN rule.step_source <> 'engine step'
                 THEN TRY_CAST(nullif(regexp_extract(name, '(\d+)', 1), '') AS BIGINT)
@@ -90,7 +82,7 @@ names AS (
     UNION ALL
     SELECT DISTINCT name, 'engine step', TRUE, NULL, NULL, NULL, NULL
     FROM annotations
-    WHERE name IN ('draft', 'draft_extend')
+    WHERE _names_drafts(name)
 ),
 host_lines AS (
     SELECT trace_id, pid, tid
