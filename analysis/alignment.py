@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from ..engine.errors import UsageError
 from ..engine.sql.modules import quoted
-from .passes import as_number
+from .passes import as_number, in_words
 from .settings import dedup_rule
 from .traces import locate
 
@@ -84,5 +84,5 @@ def _check_window(store: Store, trace_id: str, pass_id: int, window: str) -> Non
     if not passes:
         raise UsageError(f"{trace_id}: no passes found: it can be compared as a whole only.")
     if not windows:
-        raise UsageError(f"pass {pass_id}: the trace has passes {passes[0]} to {passes[-1]}.")
+        raise UsageError(f"pass {pass_id}: the trace has {in_words(passes)}.")
     raise UsageError(f"window {window}: the pass has {', '.join(windows)}.")

@@ -144,7 +144,7 @@ def find_pass(store: Store, trace: str, pass_id: Pass) -> int | None:
     number = as_number(pass_id)
     if number is not None and number not in (known := pass_ids(store, trace)):
         [(name,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [locate(store, trace)])
-        raise UsageError(f"{name}: has no pass {number}; {_named(known)}.")
+        raise UsageError(f"{name}: has no pass {number}; it has {in_words(known)}.")
     return number
 
 
@@ -169,11 +169,11 @@ def pass_to_show(store: Store, trace: str, pass_id: SupportsIndex | None) -> int
     return chosen_pass(store, trace) if pass_id is None else find_one_pass(store, trace, pass_id)
 
 
-def _named(known: Sequence[int]) -> str:
-    """Return which passes a trace has, as the end of a sentence."""
+def in_words(known: Sequence[int]) -> str:
+    """Return the numbers of the passes that a trace has, as the end of a sentence."""
     if not known:
-        return "it has none"
-    return f"it has passes {known[0]} to {known[-1]}" if len(known) > 1 else f"it has pass {known[0]}"
+        return "none"
+    return f"passes {known[0]} to {known[-1]}" if len(known) > 1 else f"pass {known[0]}"
 
 
 def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ NO_OPERATIONS = "the trace has no device operations"
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: str = "") -> int | Literal["all"] | None:
     """Return the pass to show; exit with 1, a hint and what to ask `instead` if no passes were found."""
-    from ..analysis.passes import pass_ids
+    from ..analysis.passes import in_words, pass_ids
 
     known = pass_ids(opened.store, trace)
     if not known:
@@ -31,7 +31,7 @@ def find_pass(opened: Lake, trace: str, wanted: str | None = None, *, instead: s
     if wanted == "all":
         return "all"
     if not wanted.isdecimal() or int(wanted) not in known:
-        raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or give all.")
+        raise UsageError(f"--pass {wanted}: the trace has {in_words(known)}, or give all.")
     return int(wanted)
 
 
