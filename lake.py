@@ -77,7 +77,7 @@ class Lake:
         return self.store.connection
 
     def sql(self, query: str, **parameters: Any) -> Relation:
-        """Return the result of a SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`)."""
+        """Return the result of SQL as a DuckDB relation (`.pl()`, `.to_arrow_table()`, `.df()`, `.fetchall()`)."""
         return self.store.sql(query, **parameters)
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:

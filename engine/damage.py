@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .connection import have_read
-from .errors import InputError
+from .errors import InputError, UsageError
 from .sql import modules
 from .storage.objects import ObjectPath, store_reason
 from .storage.paths import TRACE_ID, Place, parquet_rows
@@ -85,12 +85,20 @@ def reason_of(error: BaseException | str) -> str:
     return (raised[1] if raised else text.partition("\n")[0])[:SHOWN]
 
 
-def check_reachable(error: BaseException) -> None:
-    """Check that an error does not mean that the object store is unusable.
+def check_usable(error: BaseException) -> None:
+    """Check that an error does not mean that the object store or the connection is unusable.
 
     Raises:
-        InputError: it does, so it is not about any file.
+        InputError: the object store is, so it is not about any file.
+        UsageError: an answer that has not been read to its end holds the connection.
     """
+    import duckdb
+
+    if isinstance(error, duckdb.ResourceInUseException):
+        raise UsageError(
+            "an answer has not been read to its end: read, or delete, the reader that .arrow() returned; "
+            ".to_arrow_table() and .pl() return all rows at once."
+        ) from error
     if reason := store_reason(error):
         raise InputError(f"{reason}.") from error
 
@@ -152,7 +160,7 @@ class Probe:
                 counted += self._rows(path, whole=whole, columns=columns)
             except (duckdb.Error, UnicodeDecodeError) as error:
                 self.__exit__()
-                check_reachable(error)
+                check_usable(error)
                 # Do not name the file twice where DuckDB names it.
                 reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
                 return f"{path}: {reason_of(reason)}"

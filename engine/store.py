@@ -102,7 +102,7 @@ class Store:
         return self._ready({*BASE, *(entry.name for entry in modules.relations())}, comments=comments)
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
-        """Return the result of a SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
+        """Return the result of a SQL query as a DuckDB relation (`.pl()`, `.to_arrow_table()`, `.df()`, `.fetchall()`).
 
         A query only reads the lake: it is a SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN), and can access no file but
         the lake's. For anything else use `connection`, or open the lake with `unsafe=True`.
@@ -201,9 +201,9 @@ class Store:
 
         Raises:
             DamagedError: relations are being made ready, and the retry happens there.
-            InputError: the object store cannot be used.
+            InputError, UsageError: the object store or the connection cannot be used.
         """
-        damage.check_reachable(error)
+        damage.check_usable(error)
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
         if self.answers.catalog.loaded and not self.answers.catalog.is_current():

@@ -156,8 +156,9 @@ def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: b
     """
 
     def shown(row: Sequence[Any]) -> list[Any]:
-        # DuckDB's lists and structs become text here, too.
-        return [value if isinstance(value, _NUMBERS) else cell(str(value), spreadsheet=spreadsheet) for value in row]
+        return [
+            value if isinstance(value, _NUMBERS) else cell(_as_text(value), spreadsheet=spreadsheet) for value in row
+        ]
 
     rows = _begun(relation)
     writer = csv.writer(out, lineterminator="\n")
@@ -224,6 +225,14 @@ def _continued(first: tuple[Any, ...], rows: Iterator[tuple[Any, ...]]) -> Itera
 
 
 def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[Any, ...]]:
+    kinds = list(map(str, relation.types))
+    if "TIMESTAMP_NS" in kinds:
+        # Python's times end at microseconds.
+        columns = (
+            f"strftime(#{place}, '%Y-%m-%dT%H:%M:%S.%n')" if kind == "TIMESTAMP_NS" else f"#{place}"
+            for place, kind in enumerate(kinds, 1)
+        )
+        relation = relation.project(", ".join(columns))
     yield from (relation.limit(limit) if limit else relation).iter_rows()
 
 
@@ -289,6 +298,11 @@ def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], ou
         out.write(line(row))
 
 
+def _as_text(value: Any) -> str:
+    """Return a value as text: lists and structs, and what is in them, as JSON."""
+    return json.dumps(plain(value), ensure_ascii=False) if isinstance(value, list | tuple | dict) else str(value)
+
+
 def is_number(kind: Any) -> bool:
     """Return whether a DuckDB type is numeric."""
     return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
@@ -301,10 +315,10 @@ def shown_value(value: Any) -> str:
     if isinstance(value, float):
         return decimal(value)
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="seconds")
+        return value.isoformat(sep=" ")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return _as_text(value)
 
 
 def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table", screen: Screen = PLAIN) -> str:

@@ -219,8 +219,16 @@ def test_an_answer_can_be_had_in_every_form_later(opened):
     answer = opened.sql("SELECT trace_id, count(*) AS kernels FROM kernels WHERE dur_ns > $least GROUP BY ALL", least=0)
     opened.sql("SELECT 2").fetchall()
     assert answer.fetchall()[0][1] == 695
-    assert answer.pl()["kernels"].to_list() == answer.arrow().read_all()["kernels"].to_pylist() == [695]
+    assert answer.pl()["kernels"].to_list() == answer.to_arrow_table()["kernels"].to_pylist() == [695]
     assert answer.filter("kernels > 1000").fetchall() == []
+
+
+def test_an_answer_that_is_not_read_to_its_end_is_named_as_the_reason(opened):
+    reader = opened.sql("SELECT * FROM kernels").arrow()
+    with pytest.raises(UsageError, match=r"^an answer has not been read to its end: .* \.to_arrow_table\(\)"):
+        opened.rows("SELECT count(*) FROM kernels")
+    assert reader.read_all().num_rows == 695
+    assert opened.rows("SELECT count(*) FROM kernels") == [(695,)]
 
 
 @pytest.mark.parametrize(

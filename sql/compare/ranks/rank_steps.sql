@@ -107,12 +107,12 @@ SELECT
                 coalesce(clock_trace_id, spans.trace_id), step
         ), FALSE
     )) AS is_waited_for,
-    if(calls = 0, NULL, coalesce(own_behind_us, 0)) AS own_behind_us, cause, clock_residual_us,
-    if(calls = 0, NULL, coalesce(unresolved_us, 0)) AS unresolved_us,
     count(*) OVER (
         PARTITION BY coalesce(traces.run, spans.trace_id),
             coalesce(clock_trace_id, spans.trace_id), step
-    ) AS compared_ranks
+    ) AS compared_ranks,
+    if(calls = 0, NULL, coalesce(own_behind_us, 0)) AS own_behind_us, cause, clock_residual_us,
+    if(calls = 0, NULL, coalesce(unresolved_us, 0)) AS unresolved_us
 FROM spans
 JOIN traces ON traces.trace_id = spans.trace_id
 LEFT JOIN clocks ON clocks.trace_id = spans.trace_id

@@ -13,7 +13,7 @@
 -- layer_rule       VARCHAR  residual norm, norm or anchor
 -- usual_residuals  BIGINT   usual number of residual norms between two layers of the device
 -- usual_products   BIGINT   usual number of matrix products from a layer's beginning to its anchor
--- usual_norms      BIGINT   usual number of norms of a layer if none adds the residual: 4 with one
+-- usual_norms      INTEGER  usual number of norms of a layer if none adds the residual: 4 with one
 --                           before and after each half, else 2
 CREATE VIEW _ascend_turns AS
 WITH inner_ones AS (

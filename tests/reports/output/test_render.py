@@ -1,10 +1,13 @@
 """Tables on a terminal: numbers stay whole however narrow it is, names lose their middle."""
 
+import csv
 import io
+import json
 
+import duckdb
 import pytest
 
-from tracelake.reports.output.render import shown_value, write_table
+from tracelake.reports.output.render import shown_value, to_text, write_table
 from tracelake.reports.output.screen import PLAIN, Look, Screen
 from tracelake.reports.output.table import Column, Table, shown, text
 
@@ -119,3 +122,25 @@ def test_a_file_has_all_of_it():
     page = lines(PLAIN, [(0, "k" * 300), (0, "l" * 300)], Column("rank"), text("name"))
     assert page[0].split() == ["rank", "name"]
     assert page[2].endswith("k" * 300)
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown"])
+def test_times_keep_their_nanoseconds_and_their_fractions(format):
+    with duckdb.connect() as connection:
+        answer = connection.sql(
+            "SELECT make_timestamp_ns(1682725899313566001) AS ns, make_timestamp(1682725899250000) AS us"
+        )
+        answered = to_text(answer, format)
+    assert "2023-04-28T23:51:39.313566001" in answered
+    assert "23:51:39.25" in answered
+
+
+def test_lists_and_structs_are_json_in_text():
+    with duckdb.connect() as connection:
+        answer = connection.sql(
+            "SELECT ['a', NULL] AS names, {'k': 1.5, 'n': [true]} AS part, MAP {'x': 2.25} AS sizes"
+        )
+        csv_text, table = to_text(answer, "csv"), to_text(answer)
+    [_, cells] = csv.reader(io.StringIO(csv_text))
+    assert list(map(json.loads, cells)) == [["a", None], {"k": 1.5, "n": [True]}, {"x": 2.25}]
+    assert all(cell in table for cell in cells)
