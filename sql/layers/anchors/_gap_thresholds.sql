@@ -1,6 +1,6 @@
 -- One row per Ascend device with attention: the idle time that separates two passes. Sorted by
--- length, the idle times of the attention's stream jump from those within a pass to those between
--- two: the limit is the midpoint of the jump with the largest ratio. If there is no five-fold jump
+-- length, the idle times of the main streams jump from those within a pass to those between two:
+-- the limit is the midpoint of the jump with the largest ratio. If there is no five-fold jump
 -- to a millisecond or more, the limit is far above the usual idle times.
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device

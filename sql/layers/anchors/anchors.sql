@@ -6,7 +6,8 @@
 -- rank            INTEGER  rank in the job, NULL if unknown
 -- device          INTEGER  device the kernel ran on
 -- series          VARCHAR  model that it belongs to where the trace has several, else empty
--- stream          BIGINT   stream the anchors run on: the one with most anchor time
+-- stream          BIGINT   stream the anchors run on: the one with most anchor time; on Ascend the
+--                          anchor's own, of several that take turns
 -- anchor_index    BIGINT   number of the anchor on its device, from 0 in time order
 -- kernel_id       BIGINT   the kernel
 -- start_ns        BIGINT   its start

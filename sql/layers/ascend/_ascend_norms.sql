@@ -1,5 +1,5 @@
--- One row per norm of the hidden state on the stream of an Ascend device's attention, with its
--- position between two anchors.
+-- One row per norm of the hidden state on the main streams of an Ascend device, with its position
+-- between two anchors.
 -- trace_id       VARCHAR  trace
 -- device         INTEGER  device
 -- stretch        BIGINT   anchors before it

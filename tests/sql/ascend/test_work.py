@@ -151,6 +151,23 @@ def test_bytes_with_an_unknown_type_of_elements_are_null_and_told(tmp_path):
 
 
 @in_one_lake
+def test_products_of_microscaling_types_have_bytes_their_scales_included(tmp_path):
+    def row(number: str) -> dict[str, str]:
+        scales = "128,64;96,64;96,2,2;;128,2,2"
+        return product("QuantBatchMatmulV4", scales, "128,96") | {
+            "Input Data Types": f"{number};{number};FLOAT8_E8M0;DT_UNDEFINED;FLOAT8_E8M0",
+            "Output Data Types": "DT_BF16",
+        }  # fmt: skip
+
+    types = {"FLOAT8_E4M3FN": 8, "FLOAT6_E3M2": 6, "FLOAT6_E2M3": 6, "FLOAT4_E2M1": 4, "FLOAT4_E1M2": 4}
+    lake = yield write_table(tmp_path / "t.csv", *map(row, types))
+    # Operands of so many bits, a byte of scale per 32 of them, two bytes of each sum.
+    assert ask(lake, "SELECT moved_bytes, unknown_dtypes FROM ascend_operators ORDER BY kernel_id") == [
+        ((128 + 96) * 64 * bits // 8 + (128 + 96) * 4 + 2 * 128 * 96, None) for bits in types.values()
+    ]
+
+
+@in_one_lake
 def test_counters_that_contradict_shapes_are_told(tmp_path):
     def row(cycles: int) -> dict[str, str]:
         counted = {"aicore_time(us)": "1", "aic_total_cycles": str(cycles), "aic_mac_ratio": "1"}
