@@ -4,9 +4,9 @@
 -- precede most other anchors, in the same order; the walk ends where the others have a product that
 -- layer 0 lacks. The last match opens layer 0, and its counterpart opens each later layer. No layer
 -- opens with a collective, which sums the embedding: the next operation opens it, even if it is
--- another kernel in later layers (the first norm has no residual input). A collective in the loop
--- of the layers does open them: it gathers their weights. The counterpart of the
--- operation that ends the other layers ends the last one.
+-- another kernel in later layers (the first norm has no residual input). One in the loop of the
+-- layers does open them, and so does one that gathers: weights that the layer needs. The
+-- counterpart of the operation that ends the other layers ends the last one.
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
     SELECT trace_id, device, program, run_id, seq, layer_id, num_layers
@@ -16,7 +16,8 @@ WITH anchors_of AS (
 before AS (
     SELECT
         o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.seq - o.seq AS steps, o.family,
-        o.is_collective AND NOT o.is_looped AS is_collective, o.is_product,
+        o.is_collective AND NOT o.is_looped AND NOT contains(lower(o.family), 'gather')
+            AS is_collective, o.is_product,
         row_number() OVER (
             PARTITION BY o.trace_id, o.device, o.program, a.layer_id, o.family
             ORDER BY o.seq DESC

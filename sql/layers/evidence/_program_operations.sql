@@ -1,11 +1,13 @@
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
 -- one family if they have the same category; an instruction that runs several times in a run, in a
--- loop, is a family of its own. Operations that only enclose others, such as a loop, are left out,
--- and so are copies of memory. If no line of the device shows the runs, as on GPUs, the host's call
--- of the program is the run, with the operations that it launched. A run that trains is two: from
--- its first product on whose path in the framework has a transpose (JAX), it runs backward. A loop
--- of micro-batches in a run is two for each. If the user named an anchor, there are no rows.
+-- loop, is a family of its own. Kernels of a GPU have the name of a function, which several of
+-- their instructions call: those of one instruction have its name in their arguments. Operations
+-- that only enclose others, such as a loop, are left out, and so are copies of memory. If no line
+-- of the device shows the runs, as on GPUs, the host's call of the program is the run, with the
+-- operations that it launched. A run that trains is two: from its first product on whose path in
+-- the framework has a transpose (JAX), it runs backward. A loop of micro-batches in a run is two
+-- for each. If the user named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -23,7 +25,8 @@
 --                           the first operation for a later micro-batch
 -- run_ns           BIGINT   start of the run, or of that product or operation
 -- seq              BIGINT   place in the run by start, from 1
--- family           VARCHAR  name, without its numbers if it is not in a loop, and category
+-- family           VARCHAR  name, without its numbers if it is not in a loop, and category;
+--                           with its instruction in a loop on a GPU
 -- is_looped        BOOLEAN  it runs in each turn of a loop whose turns are layers
 -- category         VARCHAR  its category
 -- begins_beat      BOOLEAN  it is the first attention since the last product or collective
@@ -52,7 +55,7 @@ calls AS (
 leaves AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
-        k.category, k.kind
+        k.category, k.kind = 'communication' AS is_collective
     FROM kernels AS k
     SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
     ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
@@ -91,11 +94,8 @@ shaped AS (
         AND list_has_all(o.names, s.names)
     GROUP BY s.trace_id, s.device, s.program, s.run_id
 ),
-in_runs AS (
-    SELECT
-        o.trace_id, o.rank, o.device, o.stream, o.kernel_id, o.start_ns, o.end_ns, o.name,
-        o.category, o.kind = 'communication' AS is_collective, r.program, r.run_id,
-        r.start_ns AS run_ns
+all_runs AS (
+    SELECT o.*, r.program, r.run_id, r.start_ns AS run_ns
     FROM leaves AS o
     ASOF JOIN runs AS r
         ON r.trace_id = o.trace_id AND r.device = o.device AND r.start_ns <= o.start_ns
@@ -104,6 +104,11 @@ in_runs AS (
     SELECT c.* REPLACE (s.program AS program)
     FROM called AS c
     JOIN shaped AS s ON s.trace_id = c.trace_id AND s.device = c.device AND s.run_id = c.run_id
+),
+in_runs AS (
+    SELECT o.*, if(g.kernel_id IS NULL, o.name, g.instruction) AS instruction
+    FROM all_runs AS o
+    LEFT JOIN _gpu_instructions AS g ON g.trace_id = o.trace_id AND g.kernel_id = o.kernel_id
 ),
 kinds AS (
     SELECT
@@ -115,36 +120,37 @@ kinds AS (
     FROM (SELECT DISTINCT name, category FROM in_runs) AS n
     LEFT JOIN anchor_roles AS r ON r.category = n.category
 ),
--- The path of an instruction is the same in all runs. Kernels of a GPU are not instructions.
+-- The path of an instruction is the same in all runs.
 instructions AS (
-    SELECT o.trace_id, o.program, o.name, min(o.kernel_id) AS kernel_id
+    SELECT o.trace_id, o.program, o.instruction, min(o.kernel_id) AS kernel_id
     FROM in_runs AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
-    ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
-    WHERE k.is_product
-    GROUP BY o.trace_id, o.program, o.name
+    WHERE k.is_product AND o.instruction IS NOT NULL
+    GROUP BY o.trace_id, o.program, o.instruction
 ),
 transposed AS (
-    SELECT i.trace_id, i.program, i.name
+    SELECT i.trace_id, i.program, i.instruction
     FROM instructions AS i
     JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
-    WHERE e.lane = 'device' AND contains(e.args ->> '$.tf_op', 'transpose(')
+    WHERE
+        e.lane = 'device'
+        AND contains(framework_path(e.args ->> '$.tf_op', e.args ->> '$.name'), 'transpose(')
 ),
 directed_products AS (
     SELECT
-        o.trace_id, o.device, o.run_id, o.run_ns, o.start_ns, o.kernel_id, o.name,
-        t.name IS NOT NULL AS is_backward
+        o.trace_id, o.device, o.run_id, o.run_ns, o.start_ns, o.kernel_id, o.instruction,
+        t.instruction IS NOT NULL AS is_backward
     FROM in_runs AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
     LEFT JOIN transposed AS t
-        ON t.trace_id = o.trace_id AND t.program = o.program AND t.name = o.name
+        ON t.trace_id = o.trace_id AND t.program = o.program AND t.instruction = o.instruction
     WHERE k.is_product
 ),
 trained AS (
     SELECT
         trace_id, device, run_id, any_value(run_ns) AS run_ns,
         min(start_ns) FILTER (is_backward) AS from_ns,
-        arg_min(name, (start_ns, kernel_id)) AS first_product
+        arg_min(instruction, (start_ns, kernel_id)) AS first_product
     FROM directed_products
     GROUP BY trace_id, device, run_id
     HAVING bool_or(is_backward)
@@ -154,19 +160,20 @@ trained AS (
 -- parts that are run forward and backward, does not execute the first product again.)
 recurring AS (
     SELECT
-        o.trace_id, o.device, o.run_id, o.name, min(o.start_ns) AS first_ns,
+        o.trace_id, o.device, o.run_id, o.instruction, min(o.start_ns) AS first_ns,
         any_value(r.first_product) AS first_product
     FROM in_runs AS o
     JOIN trained AS r
         ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
-    GROUP BY o.trace_id, o.device, o.run_id, o.name
+    WHERE o.instruction IS NOT NULL
+    GROUP BY o.trace_id, o.device, o.run_id, o.instruction
     HAVING min(o.start_ns) < any_value(r.from_ns) AND max(o.start_ns) > any_value(r.from_ns)
 ),
 micro_batched AS (
-    SELECT trace_id, device, run_id, arg_min(name, (first_ns, name)) AS opener
+    SELECT trace_id, device, run_id, arg_min(instruction, (first_ns, instruction)) AS opener
     FROM recurring
     GROUP BY trace_id, device, run_id
-    HAVING bool_or(name = first_product)
+    HAVING bool_or(instruction = first_product)
 ),
 -- What opens or turns a micro-batch: its opener after a backward product, and the first backward
 -- product after that.
@@ -185,7 +192,7 @@ turning AS (
         FROM in_runs AS o
         JOIN micro_batched AS m
             ON m.trace_id = o.trace_id AND m.device = o.device AND m.run_id = o.run_id
-            AND m.opener = o.name
+            AND m.opener = o.instruction
         JOIN trained AS r
             ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
         WHERE o.start_ns > r.from_ns
@@ -214,26 +221,25 @@ directed AS (
 -- Instructions in a loop run in each of its turns, under their own names. A turn with more work
 -- than a layer has is a step or a micro-batch, whose layers are unrolled. A layer that runs
 -- backward may have several attentions, of which one is computed again: there, turns are layers if
--- those of a forward loop of as many turns are. Kernels of a GPU are not instructions: several may
--- share a name.
+-- those of a forward loop of as many turns are.
 looped AS (
-    SELECT DISTINCT trace_id, program, unnest(names) AS name
+    SELECT DISTINCT trace_id, program, unnest(instructions) AS instruction
     FROM (
         SELECT
-            trace_id, device, program, direction, turns, list(name) AS names,
+            trace_id, device, program, direction, turns, list(instruction) AS instructions,
             count(*) FILTER (is_attention) <= 1
             AND count(*) FILTER (is_product) <= (
                 SELECT value FROM program_layer_limits WHERE program_limit = 'layer_products'
             ) AS is_layer
         FROM (
             SELECT
-                o.trace_id, o.device, o.run_id, o.program, o.direction, o.name,
+                o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction,
                 count(*) AS turns, bool_or(k.is_product) AS is_product,
                 bool_or(k.is_attention) AS is_attention
             FROM directed AS o
             JOIN kinds AS k ON k.name = o.name AND k.category = o.category
-            ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
-            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.name
+            WHERE o.instruction IS NOT NULL
+            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction
             HAVING count(*) > 2
         )
         GROUP BY trace_id, device, run_id, program, direction, turns
@@ -244,8 +250,8 @@ looped AS (
 ),
 counted AS (
     SELECT
-        o.*, if(l.name IS NULL, k.kind, o.name) || ' ' || o.category AS family,
-        l.name IS NOT NULL AS is_looped, k.is_attention,
+        o.*, coalesce(l.instruction, k.kind) || ' ' || o.category AS family,
+        l.instruction IS NOT NULL AS is_looped, k.is_attention,
         k.is_product,
         row_number() OVER in_time AS seq,
         count(CASE WHEN k.is_product OR o.is_collective THEN 1 END) OVER (
@@ -254,7 +260,7 @@ counted AS (
     FROM directed AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
     LEFT JOIN looped AS l
-        ON l.trace_id = o.trace_id AND l.program = o.program AND l.name = o.name
+        ON l.trace_id = o.trace_id AND l.program = o.program AND l.instruction = o.instruction
     WINDOW in_time AS (
         PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.start_ns, o.kernel_id
     )

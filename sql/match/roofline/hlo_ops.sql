@@ -33,7 +33,7 @@
 -- roof_us         DOUBLE   minimum time for flop and bytes on this chip, µs
 -- roofline_eff    DOUBLE   roof_us over sum_us, a fraction
 -- bound           VARCHAR  compute or memory: what limits the longest of its kernels
--- tf_op           VARCHAR  operator of the framework that it is from
+-- tf_op           VARCHAR  operator of the framework that it is from, NULL if unknown
 -- source          VARCHAR  line of source that it is from
 -- long_name       VARCHAR  instruction as HLO text
 CREATE VIEW hlo_ops AS
@@ -42,7 +42,8 @@ WITH described AS (
         trace_id, event_id AS kernel_id, name,
         json_extract_string(args, [
             '$.hlo_op', '$.hlo_category', '$.program_id', '$.hlo_module', '$.flops',
-            '$.bytes_accessed', '$.tf_op', '$.source', '$.long_name', '$.model_flops'
+            '$.bytes_accessed', '$.tf_op', '$.source', '$.long_name', '$.model_flops',
+            '$.name'
         ]) AS said
     FROM events
     WHERE
@@ -59,7 +60,7 @@ measured AS (
         said[4] AS program,
         coalesce(nullif(TRY_CAST(said[10] AS DOUBLE), 0), TRY_CAST(said[5] AS DOUBLE)) AS xla_flop,
         TRY_CAST(said[6] AS DOUBLE) AS xla_bytes,
-        said[7] AS tf_op,
+        framework_path(said[7], said[11]) AS tf_op,
         said[8] AS source,
         said[9] AS long_name
     FROM kernel_roofline AS roofs

@@ -24,7 +24,7 @@ SELECT
 FROM names
 LEFT JOIN ruled USING (canonical_name);
 
--- One row per distinct framework path in the arguments of XLA's operations (tf_op): its scopes.
+-- One row per distinct framework path of XLA's operations (tf_op): its scopes.
 CREATE VIEW _op_paths AS
 WITH RECURSIVE texts AS (
     SELECT DISTINCT tf_op FROM _xla_texts WHERE tf_op <> ''

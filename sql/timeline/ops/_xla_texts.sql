@@ -8,7 +8,7 @@
 -- copies        BOOLEAN  the line shows only copies
 -- name          VARCHAR  name
 -- hlo_category  VARCHAR  category that XLA gives it
--- tf_op         VARCHAR  path in the framework
+-- tf_op         VARCHAR  path in the framework (framework_path)
 -- instruction   VARCHAR  the whole instruction (long_name)
 -- layout        VARCHAR  its result with layout (shape_with_layout)
 -- dedup_name    VARCHAR  name shared by the copies of one operation
@@ -34,7 +34,7 @@ given AS (
 SELECT
     trace_id, text_id, event_id AS kernel_id, copies, name,
     stated[1] AS hlo_category,
-    stated[2] AS tf_op,
+    framework_path(stated[2], stated[11]) AS tf_op,
     stated[3] AS instruction,
     stated[4] AS layout,
     stated[5] AS dedup_name,

@@ -161,3 +161,27 @@ def test_devices_of_two_hosts_are_apart_though_their_numbers_are_the_same(tmp_pa
     planes = [(1001, "tw003 /device:GPU:0", stream), (2001, "tw004 /device:GPU:0", stream)]
     lake = yield write_case(tmp_path / "hosts.json", planes)
     assert lake.rows("SELECT count(DISTINCT device), sum(compute_us) FROM time_breakdown") == [(2, 100)]
+
+
+@in_one_lake
+def test_the_path_of_a_gpus_kernel_is_the_name_of_its_instruction_not_the_annotation_around_its_program(tmp_path):
+    args = '"tf_op": "XlaModule:", "hlo_module": "jit_f", "hlo_op":'
+    back = '"name": "jit(f)/transpose(jvp(Model))/layers_3/dot_general"'
+    kernels = (
+        f'nvjet 100+40 {{{args} "cublas-gemm.1", {back}}}; '
+        # The name of an argument of the program, and a command buffer, whose kernels have none.
+        f'wrapped_transpose 140+10 {{{args} "wrapped_transpose", "name": "x"}}; '
+        f'loop_add_fusion 150+5 {{{args} "command_buffer_1"}}'
+    )
+    lake = yield write_case(tmp_path / "paths.json", [(1, "/device:GPU:0", {"Stream #14(Compute)": kernels})])
+    assert lake.rows("SELECT hlo_op, tf_op FROM hlo_ops ORDER BY sum_us DESC") == [
+        ("cublas-gemm.1", "jit(f)/transpose(jvp(Model))/layers_3/dot_general"),
+        ("wrapped_transpose", None), ("command_buffer_1", None),
+    ]  # fmt: skip
+    assert lake.rows("SELECT name, path, phase FROM ops ORDER BY sum_us DESC") == [
+        ("nvjet", "f=>Model=>layers_3=>dot_general", "backward"), ("wrapped_transpose", None, None),
+        ("loop_add_fusion", None, None),
+    ]  # fmt: skip
+    assert lake.rows("SELECT path, busy_us FROM regions WHERE depth = 1 ORDER BY 2") == [
+        ("(unattributed)", 15), ("f", 40),
+    ]  # fmt: skip

@@ -175,6 +175,12 @@ attention | RPAm-p_64-bq_32_32-bkv_4096_4096-sw_128.3
 attention | MLA-d-bq_1-bkvp_4-p_64.1
 moe_gemm  | fused-moe-k_8-renorm_k-bt_32_32-bf_512_512-bd1_1024_1024-bd2_1024_1024.1
 moe_gemm  | fused-moe-v2-k_8-bt_32_32_32-bf_512
+moe_gemm  | gmm.12
+moe_gemm  | tgmm
+moe_gemm  | jit_gmm_.4
+moe_gemm  | megablox_gmm
+moe_gemm  | gmm_v2-g_8-m_1024-k_4096-n_4096-tm_128-tk_4096-tn_2048.2
+moe_gemm  | ragged_dot.5
 gemm      | void tensorrt_llm::kernels::weight_only::kernel<tensorrt_llm::kernels::weight_only::KernelDetails<tensorrt_llm::kernels::weight_only::BF16DetailsA>, 1, 8, 128, 64, true>(int)
 sampling  | void tensorrt_llm::kernels::topKStage1<float, 256, 8>(float const*)
 sampling  | void tensorrt_llm::kernels::topKStage2Sampling<float, 256, 8>(int const*)
