@@ -11,7 +11,7 @@ from dataclasses import dataclass
 #: Suffixes of such files in folders of traces.
 ENDINGS = (
     ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
-    ".tar.gz", ".tgz", ".pftrace", ".csv",
+    ".tar.gz", ".tgz", ".pftrace", ".pftrace.gz", ".csv",
 )  # fmt: skip
 
 
@@ -33,7 +33,8 @@ class _Kind:
 
 
 _CHROME = "tracelake reads Chrome traces (JSON), exports of Nsight Systems and Ascend's tables"
-_ROCPD = "record with `rocprofv3 --output-format rocpd`, and give the database (.db) that it writes."
+#: What to do about other output of AMD's profilers.
+ROCPD = "record with `rocprofv3 --output-format rocpd`, and give the database (.db) that it writes."
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 #: The first match applies.
 _KINDS = (
@@ -66,20 +67,31 @@ _KINDS = (
     ),
     _Kind(rb"\x89HDF\r\n", (), "an HDF5 file", f"{_CHROME}."),
     _Kind(
-        rb'"?(Kind|Domain)"?,[^\n]*Start_Timestamp"?,"?End_Timestamp', (), "a table of rocprofv3, as CSV", _ROCPD,
+        rb'"?(Kind|Domain)"?,[^\n]*Start_Timestamp"?,"?End_Timestamp', (), "a table of rocprofv3, as CSV", ROCPD,
     ),
     _Kind(
         rb'"?Index"?,"?KernelName"?,|"?Dispatch_ID"?,[^\n]*,"?Kernel_Name"?,', (),
-        "a table of rocprof or rocprofv2, as CSV", _ROCPD,
+        "a table of rocprof or rocprofv2, as CSV", ROCPD,
     ),
-    _Kind(rb'\s*\{\s*"rocprofiler-sdk-tool"', (), "output of rocprofv3, as JSON", _ROCPD),
+    _Kind(
+        rb'"?(Start \(ns\)"?,"?Duration|Time \(%\)"?,"?Total Time)', (),
+        "a table of `nsys stats`, as CSV", "export the report, and give the file that comes out: "
+        "nsys export --type sqlite FILE.nsys-rep",
+    ),
+    _Kind(rb'\s*\{\s*"rocprofiler-sdk-tool"', (), "output of rocprofv3, as JSON", ROCPD),
 )  # fmt: skip
+#: traceconv keeps the categories of rocprofv3, of which none is that of a kernel in Chrome traces.
+_PERFETTO = (
+    "a trace of Perfetto in its binary form; if it is of AMD's profilers, have them write a database "
+    "(`rocprofv3 --output-format rocpd`, ROCPROFSYS_USE_ROCPD=ON); else `traceconv json FILE` makes a Chrome trace"
+)
 #: By name only, for binary content that is not otherwise recognised.
 _BY_NAME = {
     ".nsys-rep": "a report of Nsight Systems; export it (nsys export --type sqlite FILE.nsys-rep)",
     ".qdrep": "a report of Nsight Systems; export it: nsys export --type sqlite FILE.qdrep",
-    ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
-    ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
+    ".pftrace": _PERFETTO,
+    ".perfetto-trace": _PERFETTO,
+    ".proto": _PERFETTO,
 }
 
 
@@ -96,7 +108,7 @@ def foreign(head: bytes, name: str) -> str | None:
             return f"{kind.what}: {kind.advice}"
     if _is_binary(head):
         for ending, what in _BY_NAME.items():
-            if name.lower().endswith(ending):
+            if name.lower().removesuffix(".gz").endswith(ending):
                 return f"{what}. {_CHROME}."
     return None
 

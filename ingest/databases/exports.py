@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...engine.errors import InputError
 from ...engine.secrets import redact
+from ..foreign import ROCPD
 from ..reader import Reading
 from ..source import Source
 from .folder import MAGICS, FolderTables, table_files
@@ -101,7 +102,13 @@ def export_of(tables: Tables, name: str) -> Export:
     if isinstance(tables, SqliteTables) and Msprof.knows(names):
         return Msprof(tables)
     if {"rocpd_api", "rocpd_op"} <= names:
-        raise InputError(f"{name}: not a trace but a database of RPD: `rpd2tracing.py FILE.rpd FILE.json` makes one.")
+        # Kernels that rpd2tracing.py writes have no category.
+        raise InputError(f"{name}: not a trace but a database of RPD: {ROCPD}")
+    if Nsys.is_nvprof(names):
+        raise InputError(
+            f"{name}: not a trace but a database of nvprof: record with Nsight Systems (nsys profile), and export the "
+            "report: nsys export --type sqlite FILE.nsys-rep"
+        )
     shown = redact(", ".join(sorted(names)))[:200] or "none"
     raise InputError(
         f"{name}: not a trace but a SQLite database of another tool than Nsight Systems, rocprofiler-sdk and msprof "

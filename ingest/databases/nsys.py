@@ -52,7 +52,12 @@ class Nsys:
     @staticmethod
     def knows(names: set[str]) -> bool:
         """Whether tables with these names are such an export."""
-        return bool(MARKS & names) or any(name.startswith(_MARK_PREFIX) for name in names)
+        return bool(MARKS & names) or (_has_activities(names) and not Nsys.is_nvprof(names))
+
+    @staticmethod
+    def is_nvprof(names: set[str]) -> bool:
+        """Whether tables with these names are of nvprof, which named its tables of activities the same."""
+        return _has_activities(names) and "StringTable" in names
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
         """Return a batch with the additional columns that its SELECT needs."""
@@ -150,6 +155,10 @@ class Nsys:
 def _are_numbered_apart(gpus: dict[tuple[int, int], int]) -> bool:
     """Return whether one number of a device means several GPUs, in different processes."""
     return len({(device, gpu) for (_, device), gpu in gpus.items()}) > len({device for _, device in gpus})
+
+
+def _has_activities(names: set[str]) -> bool:
+    return any(name.startswith(_MARK_PREFIX) for name in names)
 
 
 def process_of(serialized: int | None) -> int:

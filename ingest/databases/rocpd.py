@@ -3,6 +3,10 @@
 Made from the published schemas 3 (times in the rows) and 4 (times and places in tables of their own), without a real
 database. The tables of a run have its id in their names, and views without the id cover them. A call and
 what it launched share a stack id. Command line, environment, host and arguments of calls are never read.
+
+`rocpd merge` makes one database of several runs, on one node or on several. Nodes number their GPUs, and containers
+their processes, each from the same numbers: GPUs of several nodes are numbered node by node, and of processes
+with one number in several runs, all but the first get a number that Linux gives to no process.
 """
 
 from __future__ import annotations
@@ -20,6 +24,21 @@ if TYPE_CHECKING:
 
 _SPAN = {"start_ns": "start", "end_ns": '"end"'}
 _CORRELATION = "(coalesce(pid, 0) << 32) | nullif(stack, 0)"
+#: Linux numbers processes below this.
+_MOST_PROCESSES = 1 << 22
+#: The SQL of processes, each with a number of its own. A run's later processes have their own numbers anyway.
+_PROCESSES = f"""(
+    SELECT
+        id, guid, CASE
+            WHEN guid = min(guid) OVER (PARTITION BY pid) THEN pid
+            ELSE {_MOST_PROCESSES} + row_number() OVER (ORDER BY guid, id)
+        END AS pid
+    FROM rocpd_info_process)"""
+#: Tables that describe the rows of others, or are read.
+_DESCRIPTIVE = frozenset(
+    f"rocpd_{name}"
+    for name in ("metadata", "string", "track", "timestamp", "event", "kernel_dispatch", "memory_copy", "region")
+)
 _PLACES = ("start", "end", "pid", "tid", "device", "stream", "queue", "stack")
 _ON_DEVICE = {
     "lane": "'device'",
@@ -94,22 +113,24 @@ class Rocpd:
         """Define the parts as joins of the run's tables."""
         self.tables = tables
         self.parts = [_KERNELS, _COPIES, _CALLS, _MARKERS]
-        kind, marker = "coalesce(c.name, '')", "c.name LIKE 'MARKER%'"
-        device = "coalesce(a.type_index, a.logical_index, a.absolute_index)"
+        # ROCm Systems Profiler writes rocm_hip_api for HIP_RUNTIME_API and so on.
+        kind = "upper(CASE WHEN c.name LIKE 'rocm!_%' ESCAPE '!' THEN substr(c.name, 6) ELSE coalesce(c.name, '') END)"
+        marker = f"{kind} LIKE 'MARKER%'"
+        self._nodes, self._agents = self._numbered_agents()
         self._define(
-            _KERNELS, "rocpd_kernel_dispatch", f"""coalesce(k.display_name, k.kernel_name) AS name, {device} AS device,
+            _KERNELS, "rocpd_kernel_dispatch", """coalesce(k.display_name, k.kernel_name) AS name, a.device AS device,
             r.grid_size_x AS gx, r.grid_size_y AS gy, r.grid_size_z AS gz, r.workgroup_size_x AS wx,
             r.workgroup_size_y AS wy, r.workgroup_size_z AS wz, r.group_segment_size AS lds,
             r.private_segment_size AS scratch""",
             "LEFT JOIN rocpd_info_kernel_symbol AS k ON k.id = r.kernel_id AND k.guid = r.guid"
-            " LEFT JOIN rocpd_info_agent AS a ON a.id = place.agent_id AND a.guid = r.guid",
+            f" LEFT JOIN {self._agents} AS a ON a.id = place.agent_id AND a.guid = r.guid",
         )  # fmt: skip
         self._define(
-            _COPIES, "rocpd_memory_copy", f"""n.string AS name, r.size AS size, t.type_index AS target,
-            s.type_index AS source, {self._device_of_copy()} AS device""",
+            _COPIES, "rocpd_memory_copy", f"""n.string AS name, r.size AS size, t.device AS target,
+            s.device AS source, {self._device_of_copy()} AS device""",
             "LEFT JOIN rocpd_string AS n ON n.id = r.name_id AND n.guid = r.guid"
-            " LEFT JOIN rocpd_info_agent AS t ON t.id = r.dst_agent_id AND t.guid = r.guid"
-            " LEFT JOIN rocpd_info_agent AS s ON s.id = r.src_agent_id AND s.guid = r.guid",
+            f" LEFT JOIN {self._agents} AS t ON t.id = r.dst_agent_id AND t.guid = r.guid"
+            f" LEFT JOIN {self._agents} AS s ON s.id = r.src_agent_id AND s.guid = r.guid",
         )  # fmt: skip
         named = "LEFT JOIN rocpd_string AS n ON n.id = r.name_id AND n.guid = r.guid"
         self._define(_CALLS, "rocpd_region", f"n.string AS name, {kind} AS kind", named, f"NOT coalesce({marker}, 0)")
@@ -139,8 +160,8 @@ class Rocpd:
 
     def reading(self, first: int, events: int) -> Reading:
         """Return the facts about the database."""
-        agents = self.tables.rows(
-            "rocpd_info_agent", ("type_index", "product_name", "model_name", "name"), {"type": "GPU"}
+        agents = self.tables.answers(
+            f"SELECT DISTINCT device, product_name, model_name, name FROM {self._agents} WHERE type = 'GPU' ORDER BY 1"
         )
         keys: dict[str, Any] = {}
         if agents:
@@ -150,14 +171,40 @@ class Rocpd:
         about: dict[str, Any] = {"kind": "rocpd", "first_event": first, "rows": events - first}
         for (value,) in self.tables.rows("rocpd_metadata", ("value",), {"tag": "schema_version"}):
             about["schema_version"] = value
+        if self._nodes > 1:
+            about["nodes"] = self._nodes
+        # Names that end in the id of a run are of one run's tables, which the others cover.
+        runs = tuple(name[len(self.strings) :] for name in self.tables.columns if name.startswith(f"{self.strings}_"))
         not_read = {
             name: rows
-            for name in ("rocpd_memory_allocate", "rocpd_sample", "rocpd_pmc_event", "rocpd_arg")
-            if (rows := self.tables.count(name))
+            for name in sorted(self.tables.columns)
+            if name.startswith("rocpd_") and not name.startswith("rocpd_info_") and not name.endswith(runs)
+            if name not in _DESCRIPTIVE and (rows := self.tables.count(name))
         }
         if not_read:
             about["not_read"] = not_read
         return Reading(keys, metadata={"files": [about]}, facts={"format": "rocpd"})
+
+    def _numbered_agents(self) -> tuple[int, str]:
+        """Return the number of nodes, and the SQL of agents with the device's number, `device`, node by node."""
+        index = "coalesce(type_index, logical_index, absolute_index)"
+        there = self.tables.columns.get("rocpd_info_node", ())
+        # The id of a node is a hash of its machine's, or counts the nodes of a run.
+        node = ", ".join([*(f"n.{name}" for name in ("hash", "machine_id") if name in there), "p.nid", "''"])
+        nodes = f"""
+            SELECT p.guid, min(coalesce({node})) AS node
+            FROM rocpd_info_process AS p LEFT JOIN rocpd_info_node AS n ON n.id = p.nid AND n.guid = p.guid
+            GROUP BY p.guid"""
+        counts = self.tables.answers(f"SELECT count(DISTINCT node) FROM ({nodes})")
+        if not counts or counts[0][0] < 2:
+            return 1, f"(SELECT *, {index} AS device FROM rocpd_info_agent)"
+        numbered = f"""(
+            SELECT
+                a.*, dense_rank() OVER (PARTITION BY a.type ORDER BY o.first_guid, {index}) - 1 AS device
+            FROM rocpd_info_agent AS a
+            LEFT JOIN (SELECT guid, min(guid) OVER (PARTITION BY node) AS first_guid FROM ({nodes})) AS o
+                ON o.guid = a.guid)"""
+        return counts[0][0], numbered
 
     def _device_of_copy(self) -> str:
         """Return the SQL of the device of a copy: the GPU that takes part in it.
@@ -170,14 +217,14 @@ class Rocpd:
             kernels = "rocpd_kernel_dispatch AS d JOIN rocpd_track AS k ON k.id = d.track_id AND k.guid = d.guid"
         ran = " ".join(
             f"WHEN (r.guid, place.{shared}, {end}.id) IN (SELECT k.guid, k.{shared}, k.agent_id FROM {kernels})"
-            f" THEN {end}.type_index"
+            f" THEN {end}.device"
             for shared in ("stream_id", "pid")
             for end in "st"
         )
         return f"""CASE
-            WHEN t.type = 'GPU' AND s.type = 'GPU' AND s.id != t.id THEN CASE {ran} ELSE s.type_index END
-            WHEN t.type = 'GPU' THEN t.type_index
-            ELSE s.type_index
+            WHEN t.type = 'GPU' AND s.type = 'GPU' AND s.id != t.id THEN CASE {ran} ELSE s.device END
+            WHEN t.type = 'GPU' THEN t.device
+            ELSE s.device
         END"""
 
     def _define(self, part: Part, table: str, columns: str, joins: str, where: str = "1") -> None:
@@ -206,7 +253,7 @@ class Rocpd:
             LEFT JOIN rocpd_event AS e ON e.id = r.event_id AND e.guid = r.guid
             LEFT JOIN (SELECT id, guid, {name} AS name FROM {categories}) AS c
                 ON c.id = e.category_id AND c.guid = r.guid
-            LEFT JOIN rocpd_info_process AS p ON p.id = {place}.pid AND p.guid = r.guid
+            LEFT JOIN {_PROCESSES} AS p ON p.id = {place}.pid AND p.guid = r.guid
             LEFT JOIN rocpd_info_thread AS h ON h.id = {place}.tid AND h.guid = r.guid
             {joins}
             WHERE {where}""",

@@ -37,7 +37,7 @@ partners AS (
 SELECT
     events.trace_id,
     events.event_id AS kernel_id,
-    coalesce(events.device, processes.device, 0) AS device,
+    coalesce(processes.merged_device, events.device, processes.device, 0) AS device,
     coalesce(events.stream, TRY_CAST(events.tid AS BIGINT)) AS stream,
     events.start_ns,
     events.dur_ns,

@@ -21,7 +21,7 @@ SELECT
         -- An Ascend process may have no device number: its rows belong to device 0.
         WHEN role NOT IN ('host', 'call')
             THEN coalesce(
-                _ascend_devices.device, _lines.device,
+                _ascend_devices.device, processes.merged_device, _lines.device,
                 if(format = 'ascend', 0, TRY_CAST(pid AS INTEGER)), processes.device
             )
     END AS device,

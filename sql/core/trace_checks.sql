@@ -37,6 +37,21 @@ tables AS (
             CAST(json_extract_string(metadata, '$.files[*].kind') AS VARCHAR[]), 'kernels'
         )
 ),
+placed AS (
+    SELECT
+        trace_id, max(merged_devices) AS merged_devices,
+        -- XLA and Ascend show a device as several processes.
+        count(*) FILTER (processes > 1 AND format NOT IN ('jax', 'ascend')) AS shared_devices
+    FROM (
+        SELECT
+            trace_id, count(*) AS processes,
+            count(max(merged_device)) OVER (PARTITION BY trace_id) AS merged_devices
+        FROM device_processes
+        GROUP BY trace_id, device
+    )
+    JOIN traces USING (trace_id)
+    GROUP BY trace_id
+),
 rounded AS (
     SELECT trace_id, count(*) AS rounded_starts
     FROM _ascend_rows
@@ -61,6 +76,8 @@ SELECT
     CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
     CAST(coalesce(rounded_starts, 0) AS DOUBLE) AS rounded_starts,
     CAST(coalesce(span_hours, 0) AS DOUBLE) AS long_span,
+    CAST(coalesce(merged_devices, 0) AS DOUBLE) AS merged_devices,
+    CAST(coalesce(shared_devices, 0) AS DOUBLE) AS shared_devices,
     coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
     CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
@@ -69,6 +86,7 @@ FROM traces
 LEFT JOIN totals USING (trace_id)
 LEFT JOIN unfinished USING (trace_id)
 LEFT JOIN tables USING (trace_id)
+LEFT JOIN placed USING (trace_id)
 LEFT JOIN rounded USING (trace_id);
 
 -- One row per trace and check of the trace itself. Can its events answer queries at all?
@@ -90,8 +108,8 @@ WITH measured AS (
         value FOR "check" IN (
             truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
             no_device_operations, without_launch, without_shapes, graph_launch, whole_graphs,
-            negative_duration, no_duration, rounded_starts, long_span, other_category,
-            category_conflicts, unknown_hardware, unknown_rank
+            negative_duration, no_duration, rounded_starts, long_span, merged_devices,
+            shared_devices, other_category, category_conflicts, unknown_hardware, unknown_rank
         )
     )
 )

@@ -13,7 +13,8 @@ CREATE VIEW user_annotations AS
 SELECT
     trace_id, event_id,
     CASE
-        WHEN category = 'gpu_user_annotation' THEN coalesce(events.device, processes.device)
+        WHEN category = 'gpu_user_annotation'
+            THEN coalesce(processes.merged_device, events.device, processes.device)
     END AS device,
     start_ns, end_ns, name
 FROM events

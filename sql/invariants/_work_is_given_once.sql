@@ -1,4 +1,5 @@
--- Each kernel has one row of work, and FLOP of an operator stand on one kernel of it.
+-- Each kernel has one row of work, and FLOP of an operator stand on one kernel of it. Operations
+-- that end before they start are no work.
 -- trace_id  VARCHAR  trace
 -- device    INTEGER  device that breaks the law
 CREATE VIEW _work_is_given_once AS
@@ -11,7 +12,10 @@ WITH rated AS (
     GROUP BY trace_id, device
 ),
 counted AS (
-    SELECT trace_id, device, count(*) AS kernel_count FROM kernels GROUP BY trace_id, device
+    SELECT trace_id, device, count(*) AS kernel_count
+    FROM kernels
+    WHERE end_ns >= start_ns
+    GROUP BY trace_id, device
 )
 SELECT c.trace_id, c.device
 FROM counted AS c

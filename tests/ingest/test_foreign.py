@@ -56,7 +56,12 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     ),
     "unknown.nsys-rep": (lambda _: b"\x07\0\1" + bytes(300), "a report of Nsight Systems", "nsys export"),
     "old.rpd": (
-        lambda folder: database(folder, "rocpd_api", "rocpd_op"), "a database of RPD", "rpd2tracing.py",
+        lambda folder: database(folder, "rocpd_api", "rocpd_op"), "a database of RPD",
+        "rocprofv3 --output-format rocpd",
+    ),
+    "nvprof.db": (
+        lambda folder: database(folder, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "StringTable"),
+        "a database of nvprof", "nsys profile",
     ),
     "other.db": (lambda folder: database(folder, "mine"), "a SQLite database", "export"),
     "model.pt": (lambda _: zipped("model/data.pkl"), "torch.save()", "export_chrome_trace()"),
@@ -82,6 +87,16 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     "results_1.csv": (
         lambda _: b"Dispatch_ID,GPU_ID,Queue_ID,Grid_Size,Kernel_Name,Start_Timestamp,End_Timestamp,Correlation_ID\n",
         "a table of rocprof", "rocprofv3 --output-format rocpd",
+    ),
+    "unknown.pftrace.gz": (
+        lambda _: gzip.compress(b"\x0a\x10\0" + bytes(300)), "a trace of Perfetto", "--output-format rocpd",
+    ),
+    "unknown-perfetto-trace-7.proto": (
+        lambda _: b"\x0a\x10\0" + bytes(300), "a trace of Perfetto", "ROCPROFSYS_USE_ROCPD=ON",
+    ),
+    "cuda_gpu_trace.csv": (
+        lambda _: b"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB)\n",
+        "a table of `nsys stats`", "nsys export",
     ),
     "1_results.json": (
         lambda _: b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": []}}]}',

@@ -6,8 +6,8 @@
 CREATE VIEW _draft_work AS
 WITH annotations AS (
     SELECT
-        trace_id, coalesce(events.device, processes.device) AS device, pid, tid, name, start_ns,
-        end_ns, category = 'user_annotation' AS is_host
+        trace_id, coalesce(processes.merged_device, events.device, processes.device) AS device,
+        pid, tid, name, start_ns, end_ns, category = 'user_annotation' AS is_host
     FROM events
     LEFT JOIN device_processes AS processes USING (trace_id, pid)
     WHERE

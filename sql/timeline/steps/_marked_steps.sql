@@ -41,8 +41,8 @@ annotations AS (
     SELECT trace_id, 'device', device, NULL, NULL, name, min(start_ns), max(end_ns)
     FROM (
         SELECT
-            trace_id, coalesce(events.device, processes.device) AS device, name,
-            external_id, if(external_id IS NULL, event_id, NULL) AS own_id, start_ns, end_ns
+            trace_id, coalesce(processes.merged_device, events.device, processes.device) AS device,
+            name, external_id, if(external_id IS NULL, event_id, NULL) AS own_id, start_ns, end_ns
         FROM events
         LEFT JOIN device_processes AS processes USING (trace_id, pid)
         WHERE

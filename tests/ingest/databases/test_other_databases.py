@@ -1,4 +1,4 @@
-"""Databases of rocprofiler-sdk and msprof, made to their documented tables: no real ones were at hand."""
+"""Databases of msprof, made to their documented tables: no real ones were at hand."""
 
 import sqlite3
 from typing import Any
@@ -6,111 +6,10 @@ from typing import Any
 import pytest
 
 from tracelake.lake import Lake
-from tracelake.synthetic.databases import MSPROF_NS, SECRETS, write_msprof, write_rocpd
+from tracelake.synthetic.databases import MSPROF_NS, SECRETS, write_msprof
 
 from ...support import ingest_into
 from ..test_secrets import everything_in
-
-
-@pytest.fixture(scope="module", params=[3, 4], ids=["schema 3", "schema 4"])
-def rocpd(request: Any, tmp_path_factory: Any) -> Lake:
-    """A lake with a database of rocprofiler-sdk."""
-    folder = tmp_path_factory.mktemp("rocpd")
-    lake = Lake(folder / "lake")
-    [result] = ingest_into(lake, write_rocpd(folder / "77_results.db", request.param))
-    # 4 kernels, a copy, 5 calls, 2 markers.
-    assert (result.events, result.rejected, result.trace) == (12, 0, "77_results")
-    return lake
-
-
-def test_kernels_of_rocpd_have_their_device_their_launch_and_its_operator(rocpd):
-    assert rocpd.rows("""
-        SELECT device, name, start_ns, dur_ns, category, launch_ns, op_name, input_dims FROM kernels
-        ORDER BY device, start_ns""") == [
-        (0, "Cijk_Ailk_Bljk_BBS_MT128x128", 20000, 10000, "gemm", 10000, "aten::mm", "[[8,16],[16,4]]"),
-        (0, "Cijk_Ailk_Bljk_BBS_MT128x128", 40000, 10000, "gemm", 14000, None, None),
-        (0, "_Z3actv.kd", 55000, 4000, "other", 17000, None, None),
-        (0, "Memcpy HtoD", 70000, 2000, "memcpy", 60000, None, None),
-        (1, "_Z3actv.kd", 20000, 6000, "other", 18500, None, None),
-    ]
-    assert rocpd.rows("SELECT device, busy_us FROM time_breakdown ORDER BY 1") == [(0, 26), (1, 6)]
-    assert rocpd.rows("SELECT DISTINCT args ->> '$.grid', stream FROM events WHERE category = 'kernel'") == [
-        ("[100,2,1]", 5)
-    ]
-
-
-def test_markers_of_rocpd_are_steps_and_the_agents_name_the_hardware(rocpd):
-    assert rocpd.rows("SELECT device, step_number FROM steps ORDER BY 1") == [(0, 0), (1, 0)]
-    assert rocpd.rows("SELECT format, vendor, hardware FROM traces") == [("rocpd", "amd", "mi300x")]
-    written = everything_in(rocpd.path)
-    assert [text for text in SECRETS if text.split()[0] in written] == []
-
-
-#: Of a copy between the GPUs 0 and 1, agents 2 and 3: its source, its target, its device, and what the database of
-#: `write_rocpd`, in which kernels of stream 5 run on both and the copy is on stream 5, is changed to.
-OTHER_STREAM = {
-    3: "UPDATE rocpd_kernel_dispatch_u SET stream_id = 6 WHERE agent_id = 2",
-    4: "UPDATE rocpd_track_u SET stream_id = 6 WHERE id = 2; UPDATE rocpd_memory_copy_u SET track_id = 3",
-}
-PEERS = {
-    "to an idle GPU": (2, 3, 0, "DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4"),
-    "from an idle GPU": (3, 2, 0, "DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4"),
-    "on the target's stream": (2, 3, 1, OTHER_STREAM),
-    "on a stream without kernels, to an idle GPU": (2, 3, 0, {
-        schema: f"{text}; DELETE FROM rocpd_kernel_dispatch_u WHERE id = 4" for schema, text in OTHER_STREAM.items()}),
-    "on a stream of both": (3, 2, 1, ""),
-}  # fmt: skip
-
-
-def test_a_copy_between_gpus_is_on_that_whose_kernels_share_its_stream_or_process_else_on_its_source(tmp_path):
-    expected, paths = [], []
-    for schema in (3, 4):
-        for name, (source, target, device, change) in PEERS.items():
-            paths.append(write_rocpd(tmp_path / f"{name} {schema}.db", schema))
-            connection = sqlite3.connect(paths[-1])
-            connection.execute("UPDATE rocpd_memory_copy_u SET src_agent_id = ?, dst_agent_id = ?", (source, target))
-            connection.executescript(change[schema] if isinstance(change, dict) else change)
-            connection.close()
-            expected.append((f"{name} {schema}", device))
-    lake = Lake(tmp_path / "lake")
-    ingest_into(lake, *paths)
-    assert sorted(expected) == lake.rows("""
-        SELECT trace, device FROM events JOIN traces USING (trace_id) WHERE category = 'gpu_memcpy' ORDER BY trace""")
-
-
-#: Calls of RCCL as name, start and end in ns, around launches at 10, 14, 17 and 18.5 µs: one that sends and receives, a
-#: group that launches twice, one of two kinds.
-RCCL = (
-    ("ncclAllToAll", 9_800, 12_500), ("ncclGroupStart", 9_810, 9_820), ("ncclSend", 9_830, 9_840),
-    ("ncclRecv", 9_850, 9_860), ("ncclGroupEnd", 9_900, 12_400),
-    ("ncclGroupStart", 13_000, 13_010), ("ncclBcast", 13_020, 13_030), ("ncclCommCount", 13_040, 13_050),
-    ("ncclBcast", 13_060, 13_070), ("ncclGroupEnd", 13_900, 18_100),
-    ("ncclGroupStart", 18_200, 18_210), ("ncclAllGather", 18_220, 18_230), ("ncclAllReduce", 18_240, 18_250),
-    ("ncclGroupEnd", 18_300, 19_100),
-)  # fmt: skip
-
-
-def test_rccl_s_calls_show_the_kind_of_a_collective_whose_kernel_shows_none(tmp_path):
-    path = write_rocpd(tmp_path / "rccl.db")
-    connection = sqlite3.connect(path)
-    connection.executescript("""
-        UPDATE rocpd_info_kernel_symbol_u SET display_name = 'ncclDevKernel_Generic_1';
-        INSERT INTO rocpd_string_u (id, string) VALUES (20, 'RCCL_API');
-        INSERT INTO rocpd_event_u (id, category_id, stack_id) VALUES (50, 20, 99)""")
-    for name, start, end in RCCL:
-        string = connection.execute("INSERT INTO rocpd_string_u (string) VALUES (?)", [name]).lastrowid
-        connection.execute(
-            'INSERT INTO rocpd_region_u (pid, tid, "start", "end", name_id, event_id) VALUES (1, 1, ?, ?, ?, 50)',
-            (start, end, string),
-        )
-    connection.commit()
-    connection.close()
-    lake = Lake(tmp_path / "lake")
-    ingest_into(lake, path)
-    assert lake.rows("SELECT issued_ns, collectives.kind FROM collectives JOIN kernels ON kernel_id = collective_id "
-                     "AND kernels.trace_id = collectives.trace_id ORDER BY issued_ns") == [
-        (10_000, "all-to-all"), (14_000, "broadcast"), (17_000, "broadcast"), (18_500, "other-collective"),
-    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

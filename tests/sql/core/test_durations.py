@@ -31,6 +31,10 @@ def test_operations_that_end_before_they_start_are_counted(tmp_path):
     trace.kernel("kernel_b", launched=50, start=60, dur=-3)
     lake = yield trace.write(tmp_path / "trace.json")
     assert lake.sql(CHECKS).fetchall() == [("negative_duration", "warning", 1), ("no_duration", "ok", 0)]
+    # That is the trace's fault: no law of the lake is violated, though only one of two kernels is work.
+    assert lake.rows("SELECT count(*) FROM kernels") == [(2,)]
+    assert lake.rows("SELECT count(*) FROM kernel_roofline") == [(1,)]
+    assert lake.rows("FROM _work_is_given_once") == []
 
 
 @in_one_lake
