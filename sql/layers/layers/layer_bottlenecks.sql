@@ -1,49 +1,74 @@
--- One row per pass and layer with communication: how much of it is not hidden by other kernels of
--- the layer, from its start to its end: what runs ahead of time, beside other layers, is not
--- counted. +1 at each start, -1 at each end; the running counts show what runs. Copies and fills of
--- memory hide nothing.
+-- One row per pass and layer with communication: the time of it, from the layer's start to its end,
+-- in which the device computes nothing, for this layer or another: as the device's own exposed
+-- communication. Copies, fills of memory and kernels that wait hide nothing.
+--
+-- Stretches are what an operation adds to all that started before it, so they are disjoint: of a
+-- device's computation, with a running sum, and of a layer's communication. The sum at the end of a
+-- stretch of communication minus that at its start is hidden.
 CREATE VIEW _exposed_layers AS
-WITH marked AS (
+WITH computing AS (
+    SELECT trace_id, device, greatest(start_ns, coalesce(before_ns, start_ns)) AS start_ns, end_ns
+    FROM (
+        SELECT
+            trace_id, device, start_ns, end_ns, max(end_ns) OVER (
+                PARTITION BY trace_id, device ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before_ns
+        FROM kernels
+        WHERE kind = 'compute' AND category <> 'wait'
+    )
+    WHERE end_ns > coalesce(before_ns, start_ns)
+),
+summed AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.category,
-        greatest(k.start_ns, l.start_ns) AS start_ns, least(k.end_ns, l.end_ns) AS end_ns,
-        CAST(coalesce(g.category_group = 'communication', FALSE) AS INTEGER) AS communicates
+        trace_id, device, start_ns, end_ns,
+        sum(end_ns - start_ns) OVER (
+            PARTITION BY trace_id, device ORDER BY start_ns ROWS UNBOUNDED PRECEDING
+        ) - (end_ns - start_ns) AS computed_ns
+    FROM computing
+),
+marked AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id,
+        greatest(k.start_ns, l.start_ns) AS start_ns, least(k.end_ns, l.end_ns) AS end_ns
     FROM layer_kernels AS k
     JOIN layers AS l
         ON l.trace_id = k.trace_id
         AND l.device = k.device
         AND l.pass_id = k.pass_id
         AND l.layer_id = k.layer_id
-    LEFT JOIN category_groups AS g ON g.category = k.category
+    JOIN category_groups AS g
+        ON g.category = k.category AND g.category_group = 'communication'
     WHERE k.kind <> 'memory' AND k.start_ns < l.end_ns AND k.end_ns > l.start_ns
 ),
-moments AS (
-    SELECT
-        trace_id, rank, device, pass_id, layer_id, start_ns AS at_ns,
-        communicates AS communication, 1 - communicates AS work
-    FROM marked
-    UNION ALL
-    SELECT
-        trace_id, rank, device, pass_id, layer_id, end_ns, -communicates, communicates - 1
-    FROM marked
-),
-slices AS (
+communicating AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id,
-        lead(at_ns) OVER in_time - at_ns AS slice_ns,
-        sum(communication) OVER in_time AS communication, sum(work) OVER in_time AS work
-    FROM moments
-    WINDOW in_time AS (
-        PARTITION BY trace_id, device, pass_id, layer_id
-        ORDER BY at_ns ROWS UNBOUNDED PRECEDING
+        greatest(start_ns, coalesce(before_ns, start_ns)) AS start_ns,
+        greatest(end_ns, coalesce(before_ns, end_ns)) AS end_ns
+    FROM (
+        SELECT
+            trace_id, rank, device, pass_id, layer_id, start_ns, end_ns, max(end_ns) OVER (
+                PARTITION BY trace_id, device, pass_id, layer_id ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before_ns
+        FROM marked
     )
 ),
 exposed AS (
     SELECT
-        trace_id, rank, device, pass_id, layer_id,
-        coalesce(sum(slice_ns) FILTER (communication > 0 AND work = 0), 0) / 1000.0 AS exposed_us
-    FROM slices
-    GROUP BY trace_id, rank, device, pass_id, layer_id
+        c.trace_id, c.rank, c.device, c.pass_id, c.layer_id,
+        sum(
+            c.end_ns - c.start_ns
+            - coalesce(e.computed_ns + least(c.end_ns, e.end_ns) - e.start_ns, 0)
+            + coalesce(s.computed_ns + least(c.start_ns, s.end_ns) - s.start_ns, 0)
+        ) / 1000.0 AS exposed_us
+    FROM communicating AS c
+    ASOF LEFT JOIN summed AS s
+        ON s.trace_id = c.trace_id AND s.device = c.device AND s.start_ns <= c.start_ns
+    ASOF LEFT JOIN summed AS e
+        ON e.trace_id = c.trace_id AND e.device = c.device AND e.start_ns <= c.end_ns
+    GROUP BY c.trace_id, c.rank, c.device, c.pass_id, c.layer_id
 ),
 named AS (
     SELECT
@@ -96,7 +121,7 @@ ASOF LEFT JOIN summed AS e
 -- One row per pass: the type of layer that takes most of its time, and what to look at first there.
 --
 -- That is the kernel category with the most time, or idle if the device runs nothing for longer.
--- Communication counts only where no other kernel of its layer hides it.
+-- Communication counts only where the device computes nothing meanwhile.
 --
 -- stored: per trace
 --
