@@ -16,6 +16,8 @@ LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD, WIDTH, VOCAB = 32, 4096, 32, 8, 128, 1433
 PEAK_TFLOPS, HBM_GBPS = 989, 3350
 PRODUCTS, ATTENTION, BYTES = 0.60, 0.40, 0.50
 IDLE_US = 2
+#: Tokens in a block of the cache.
+BLOCK = 16
 
 MODEL = "llama-3-8b"
 #: Each token of a prompt attends to the keys up to its own.
@@ -38,9 +40,9 @@ def prefill_trace() -> dict[str, Any]:
             "_C::rotary_embedding", [[tokens], [tokens, attended], [tokens, KV_HEADS * HEAD], [], [], []],
             "vllm::rotary_embedding_kernel", 2 * rotated,
         )  # fmt: skip
-        keys = [tokens, KV_HEADS, HEAD]
+        keys, cache = [tokens, KV_HEADS, HEAD], [tokens // BLOCK, BLOCK, KV_HEADS, HEAD]
         trace.moves(
-            "_C_cache_ops::reshape_and_cache_flash", [keys, keys, [], [], [tokens], [], [], []],
+            "_C_cache_ops::reshape_and_cache_flash", [keys, keys, cache, cache, [tokens], [], [], []],
             "vllm::reshape_and_cache_flash_kernel", 4 * KV_HEADS * HEAD,
         )  # fmt: skip
         trace.runs(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _PASSES = (
     "rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us, overhead_us, unmapped_us, "
     "mapped_pct, flop, recomputed_flop, flop_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, "
-    "100 * cluster_mfu AS cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct, "
-    "over_100_causes"
+    "100 * cluster_mfu AS cluster_mfu_pct, bytes, bytes_covered_pct, 100 * mbu AS mbu_pct, "
+    "100 * roofline_eff AS roofline_pct, over_100_causes"
 )
 _UNITS = (
     "rank, device, pass_id, fate, unit, map_rules, kernel_count AS kernels, sum_us, pass_pct, flop, dtypes, tflops, "
@@ -85,7 +85,10 @@ def report(found: dict[str, Any]) -> list[Part]:
     if trace["hardware"] is None:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
-    parts += _least(found["passes"]) + _again(found["passes"])
+    what = "FLOP are known for {} of the time in kernels that multiply (FLOP known %)"
+    parts += _least(found["passes"], "MFU", "flop_covered_pct", what) + _again(found["passes"])
+    what = "bytes are known for {} of the time in kernels other than communication (bytes_covered_pct)"
+    parts += _least(found["passes"], "MBU", "bytes_covered_pct", what)
     parts += _over(found) + _on_chip(found)
     if found["exchanging"]:
         units = ", ".join(row["unit"] for row in found["exchanging"])
@@ -104,18 +107,17 @@ def report(found: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _least(passes: list[dict[str, Any]]) -> list[Part]:
-    """Return the caveat on passes whose MFU lacks the FLOP of some products."""
+def _least(passes: list[dict[str, Any]], of: str, covered: str, what: str) -> list[Part]:
+    """Return the caveat on passes whose MFU or MBU lacks the FLOP or bytes of some kernels."""
     known = [
-        row["flop_covered_pct"] for row in passes
-        if row["mfu_pct"] is not None and row["flop_covered_pct"] is not None and row["flop_covered_pct"] < _KNOWN_PCT
+        row[covered] for row in passes
+        if row[f"{of.lower()}_pct"] is not None and row[covered] is not None and row[covered] < _KNOWN_PCT
     ]  # fmt: skip
     if not known:
         return []
     least, most = min(known), max(known)
     shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
-    line = f"MFU is a lower bound: FLOP are known for {shown} of the time in kernels that multiply (FLOP known %)."
-    return [f"- {line}"]
+    return [f"- {of} is a lower bound: {what.format(shown)}."]
 
 
 def _again(passes: list[dict[str, Any]]) -> list[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...analysis.passes import as_number
 from ..output.columns import for_people
@@ -28,8 +28,8 @@ class Verdict:
 
     Attributes:
         layer_type: the layers' type, kind-A, kind-B without a config that defines types, or both.
-        layers: number of layers of the type.
-        of: number of layers of the pass.
+        layers: number of layers of the type, without outliers.
+        of: number of layers of the pass, without outliers.
         alike: all layers are of one type.
         pass_pct: percent of all layers' wall time.
         target: a kernel category, or idle.
@@ -37,6 +37,8 @@ class Verdict:
         note: why target_pct is above 100; None if it is not.
         category: the kernel category with most time, regardless of the target.
         coverage_pct: percent of the device's busy time that the layers of the series hold.
+        spread: the shortest and the longest layer of the type, as in `_pass_targets`; None if they differ little.
+        outlier: the layers that take much longer than others of their type; None if there are none.
     """
 
     layer_type: str
@@ -49,23 +51,50 @@ class Verdict:
     note: str | None
     category: str
     coverage_pct: float
+    spread: dict[str, Any] | None
+    outlier: dict[str, Any] | None
 
     def __str__(self) -> str:
         """Return it as a sentence."""
-        where = f"all {self.layers} layers are alike" if self.alike else (
-            f"{self.layer_type} layers ({self.layers} of {self.of}) take {self.pass_pct:.1f} % of the layers' time"
+        others = "others" if self.outlier else "layers"
+        where = f"all {self.layers} {others} are alike" if self.alike else (
+            f"{self.layer_type} layers ({self.layers} of {self.of}) take {self.pass_pct:.1f} % of the {others}' time"
         )  # fmt: skip
         # If the layers are a small part of the work, they are not the bottleneck of the trace.
         what = "Bottleneck"
         if self.coverage_pct < HALF:
             what = f"Within these layers, {self.coverage_pct:.1f} % of the device's busy time"
-        if self.target == "idle":
-            return (
-                f"{what}: {where}. Next target: idle time, {self.target_pct:.1f} % of their wall time; "
-                f"of the kernels, {self.category}."
-            )
+        share = f"{self.target_pct:.1f} % of their wall time"
         why = f" ({self.note})" if self.note else ""
-        return f"{what}: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time{why}."
+        target = f"{self.target}, {share}{why}"
+        if self.target == "idle":
+            target = f"idle time, {share}; of the kernels, {self.category}"
+        return f"{self._outlier()}{what}: {where}{self._spread()}. Next target: {target}."
+
+    def _outlier(self) -> str:
+        if self.outlier is None:
+            return ""
+        ids, pct, ratio, idle = (self.outlier[name] for name in ("ids", "pct", "ratio", "idle_pct"))
+        who, takes, most = (f"layer {ids[0]}", "takes", "") if len(ids) == 1 else (
+            f"layers {which(sorted(ids))}", "take", f"layer {ids[0]} "
+        )  # fmt: skip
+        return (
+            f"Outlier{'s' if most else ''}: {who} {takes} {pct:.1f} % of the layers' time, {most}{ratio:.1f} times the "
+            f"median of its type; the device is idle for {idle:.1f} % of it. "
+        )
+
+    def _spread(self) -> str:
+        if self.spread is None:
+            return ""
+        wall = [
+            f"{self.spread[f'{side}_wall_us'] / 1e3:.2f} ms (layer {self.spread[name]})"
+            for side, name in (("min", "shortest"), ("max", "longest"))
+        ]
+        busy = [f"{self.spread[f'{side}_busy_us'] / 1e3:.2f}" for side in ("min", "max")]
+        return (
+            f"{' by their kernels' if self.alike else ''}; their wall times range from {wall[0]} to {wall[1]}, "
+            f"the time with kernels from {busy[0]} to {busy[1]} ms"
+        )
 
 
 def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
@@ -73,7 +102,8 @@ def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
     found = store.rows(
         """
         SELECT
-            layer_type, layers, layer_count, alike, pass_pct, target, target_pct, target_note, category, coverage_pct
+            layer_type, layers, layer_count, alike, pass_pct, target, target_pct, target_note, category,
+            coverage_pct, spread, outlier
         FROM _pass_targets
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY wall_us DESC, device LIMIT 1

@@ -136,7 +136,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
     one = {"device": 0, "pass_id": 0, "sum_us": 1.0, "flop": None, "tflops": None, "bytes": 8.0, "mfu_pct": None}
     unit = {"unit": "gemm", "fate": "assigned", "map_rules": "", "kernels": 1, "pass_pct": 1.0, "dtypes": "bf16"}
     row = {"phase": "", "time_basis": "wall", "time_us": 1.0, "kernel_count": 1, "mapped_pct": 1.0, "peak_tflops": None}
-    row |= {"flop_covered_pct": None, "cluster_mfu_pct": None, "roofline_pct": 100.0} | one
+    row |= {"flop_covered_pct": None, "bytes_covered_pct": None, "cluster_mfu_pct": None, "roofline_pct": 100.0} | one
     found = {
         "trace": {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"},
         "passes": [row | {"mbu_pct": 101.0}],
@@ -168,9 +168,9 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
     row |= {"mapped_pct": 1.0, "peak_tflops": 1.0, "tflops": 0.5, "mfu_pct": 50.0, "cluster_mfu_pct": None}
     row |= {"mbu_pct": 50.0, "roofline_pct": 50.0, "recomputed_flop": None}
 
-    def caveats(*shares, mfu_pct=50.0):
+    def caveats(*shares, mfu_pct=50.0, moved=100.0):
         passes = [
-            row | {"time_basis": basis, "flop_covered_pct": share, "mfu_pct": mfu_pct}
+            row | {"time_basis": basis, "flop_covered_pct": share, "mfu_pct": mfu_pct, "bytes_covered_pct": moved}
             for share in shares
             for basis in ("wall", "busy", "sum")
         ]
@@ -183,6 +183,8 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
     assert caveats(16.3, mfu_pct=None) == []
     [one] = caveats(16.3, 100.0)
     assert "FLOP are known for 16.3 % of the time" in one
+    [one] = caveats(100.0, moved=2.7)
+    assert one.startswith("- MBU is a lower bound: bytes are known for 2.7 % of the time")
     [several] = caveats(16.3, 72.0)
     assert "FLOP are known for 16.3 to 72.0 % of the time" in several
 

@@ -8,6 +8,8 @@
 -- unit            VARCHAR  unit of the values: percent, us, or ratio
 -- basis           VARCHAR  what the value is a share or measure of
 -- suggestions     VARCHAR  what to try, separated by bars
+-- wait_suggestion  INTEGER  place among them, from 1, of the one that goes first if a single call
+--                           has most of the exposed communication; NULL if the order is fixed
 CREATE TABLE finding_rules (
     priority INTEGER NOT NULL,
     finding VARCHAR PRIMARY KEY,
@@ -16,5 +18,6 @@ CREATE TABLE finding_rules (
     high_threshold DOUBLE,
     unit VARCHAR,
     basis VARCHAR,
-    suggestions VARCHAR NOT NULL
+    suggestions VARCHAR NOT NULL,
+    wait_suggestion INTEGER
 );

@@ -38,8 +38,9 @@
 -- reads              VARCHAR  inputs read, separated by semicolons; all; or the part of the first
 --                             one that the next one selects: rows, elements, or a selection along
 --                             some dimension
--- writes             VARCHAR  inputs written, separated by semicolons; result: one more tensor, as
---                             large as the broadcast inputs read, if no later input is the result
+-- writes             VARCHAR  inputs written, separated by semicolons; a:b for as many elements of
+--                             input b as input a has; result: one more tensor, as large as the
+--                             broadcast inputs read, if no later input is the result
 -- typed_by           VARCHAR  inputs whose types decide that of the result, separated by
 --                             semicolons; NULL: all those read
 -- result             VARCHAR  type of the result: promoted, as type_promotions has it; of these,

@@ -25,6 +25,7 @@
 -- counted_flop_us  DOUBLE   time of the FLOP at the peak, µs
 -- counted_roof_us  DOUBLE   roof, µs
 -- has_flop         BOOLEAN  the FLOP of its operator are known
+-- has_bytes        BOOLEAN  the bytes of its operator are known
 -- has_roof         BOOLEAN  the roof of its operator is known
 -- bound            VARCHAR  compute or memory
 CREATE VIEW _pass_kernel_roofs AS
@@ -53,6 +54,8 @@ SELECT
     CASE WHEN NOT is_group_known THEN roof_us WHEN kernel_id = group_id THEN group_roof_us END
         AS counted_roof_us,
     flop IS NOT NULL OR (is_group_known AND group_share IS NOT NULL) AS has_flop,
+    bytes IS NOT NULL
+    OR (is_group_known AND group_share IS NOT NULL AND group_bytes IS NOT NULL) AS has_bytes,
     roof_us IS NOT NULL
     OR (is_group_known AND group_share IS NOT NULL AND group_roof_us IS NOT NULL) AS has_roof,
     CASE

@@ -35,6 +35,8 @@
 -- tflops              DOUBLE   flop over the time, TFLOP/s
 -- mfu                 DOUBLE   peak_us over the time, a fraction
 -- bytes               DOUBLE   bytes of memory, of kernels where known
+-- bytes_covered_pct   DOUBLE   share of the time of kernels, without communication and waits, whose
+--                              bytes are known; below 100, mbu is a lower bound
 -- mbu                 DOUBLE   bytes over the time and the bandwidth, a fraction
 -- roof_us             DOUBLE   minimum time of the kernels one by one, µs
 -- roofline_eff        DOUBLE   roof_us over the time, a fraction
@@ -49,12 +51,18 @@ WITH ordered AS (
     SELECT
         trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, state, counted_flop,
         flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
-        dtype, category,
+        has_bytes, dtype, category,
+        NOT coalesce(is_apart, FALSE) AS is_moving,
         max(end_ns) OVER (
             PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before_ns
     FROM _pass_kernel_roofs
+    LEFT JOIN (
+        SELECT category, TRUE AS is_apart
+        FROM category_groups
+        WHERE category_group = 'communication' OR category = 'wait'
+    ) USING (category)
 ),
 passed AS (
     SELECT
@@ -77,7 +85,9 @@ passed AS (
         coalesce(sum(o.dur_ns) FILTER (o.has_flop AND o.dtype IS NOT NULL), 0) AS covered_ns,
         coalesce(sum(o.dur_ns) FILTER (
             o.dtype IS NOT NULL OR coalesce(c.families, '') <> ''
-        ), 0) AS multiplying_ns
+        ), 0) AS multiplying_ns,
+        coalesce(sum(o.dur_ns) FILTER (o.is_moving AND o.has_bytes), 0) AS moved_ns,
+        coalesce(sum(o.dur_ns) FILTER (o.is_moving), 0) AS moving_ns
     FROM ordered AS o
     LEFT JOIN operator_categories AS c ON c.category = o.category
     LEFT JOIN kernel_scopes AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
@@ -99,7 +109,7 @@ based AS (
     SELECT
         trace_id, rank, device, pass_id, kernel_count, sum_ns, mapped_ns, overhead_ns, unmapped_ns,
         flop, template_flop, recomputed_flop, covered_ns, multiplying_ns, peak_us, priced_flop,
-        bytes, peak_gbps, roof_us, sources, has_attention,
+        moved_ns, moving_ns, bytes, peak_gbps, roof_us, sources, has_attention,
         unnest([
             {'basis': 'wall', 'time_ns': wall_ns}, {'basis': 'busy', 'time_ns': busy_ns},
             {'basis': 'sum', 'time_ns': sum_ns}
@@ -118,6 +128,7 @@ shares AS (
         p.priced_flop / nullif(p.peak_us, 0) / 1e6 AS peak_tflops,
         p.flop / nullif(p.b.time_ns, 0) / 1e3 AS tflops,
         p.peak_us * 1e3 / nullif(p.b.time_ns, 0) AS mfu, p.bytes,
+        100.0 * p.moved_ns / nullif(p.moving_ns, 0) AS bytes_covered_pct,
         p.bytes / nullif(p.b.time_ns, 0) / p.peak_gbps AS mbu, p.roof_us,
         p.roof_us * 1e3 / nullif(p.b.time_ns, 0) AS roofline_eff, m.model_flop, m.gpus,
         m.model_flop / nullif(p.b.time_ns, 0) / 1e3 / m.gpus
@@ -132,8 +143,8 @@ shares AS (
 SELECT
     trace_id, rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us,
     overhead_us, unmapped_us, mapped_pct, flop, template_flop, recomputed_flop, flop_covered_pct,
-    peak_us, peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus,
-    cluster_mfu,
+    peak_us, peak_tflops, tflops, mfu, bytes, bytes_covered_pct, mbu, roof_us, roofline_eff,
+    model_flop, gpus, cluster_mfu,
     reasons_over_100(list_concat(
         -- FLOP or bytes exceed their bound; for a roofline, either may.
         CASE

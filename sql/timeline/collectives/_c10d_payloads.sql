@@ -2,6 +2,9 @@
 -- with their sizes: the result is its first argument, the input its second (Ops.cpp of c10d). All
 -- ranks have equal inputs, except of alltoall_base_, so the ratio is the number of ranks.
 --
+-- An all-reduce of symmetric memory has its input as first argument, and a result as large
+-- (SymmetricMemory.cpp); the ratio shows nothing.
+--
 -- trace_id      VARCHAR  trace
 -- kernel_id     BIGINT   event_id of the operation
 -- group_size    BIGINT   ranks in the group, NULL if the sizes do not show it
@@ -13,12 +16,21 @@ WITH calls AS (
     SELECT
         trace_id, pid, tid, start_ns, end_ns, name,
         CAST(list_product(_slot_dims(input_dims, 0)) AS BIGINT) AS elements_out,
-        CAST(list_product(_slot_dims(input_dims, 1)) AS BIGINT) AS elements_in,
-        replace(lower(TRY_CAST(input_types AS JSON) ->> '$[1]'), 'c10::', '') AS token
+        CAST(list_product(
+            _slot_dims(input_dims, CASE WHEN starts_with(name, 'c10d::') THEN 1 ELSE 0 END)
+        ) AS BIGINT) AS elements_in,
+        replace(lower(
+            TRY_CAST(input_types AS JSON)
+            ->> CASE WHEN starts_with(name, 'c10d::') THEN '$[1]' ELSE '$[0]' END
+        ), 'c10::', '') AS token
     FROM events
     WHERE lane = 'host' AND category = 'cpu_op'
         AND name IN (
-            'c10d::_allgather_base_', 'c10d::_reduce_scatter_base_', 'c10d::alltoall_base_'
+            'c10d::_allgather_base_', 'c10d::_reduce_scatter_base_', 'c10d::alltoall_base_',
+            'symm_mem::multimem_all_reduce_', 'symm_mem::multimem_one_shot_all_reduce',
+            'symm_mem::multimem_one_shot_all_reduce_out', 'symm_mem::one_shot_all_reduce',
+            'symm_mem::one_shot_all_reduce_out', 'symm_mem::two_shot_all_reduce_',
+            'symm_mem::two_shot_all_reduce_out'
         )
 ),
 launched AS (

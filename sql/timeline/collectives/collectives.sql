@@ -171,8 +171,8 @@ LEFT JOIN sums AS till
 -- dtype           VARCHAR  type of the elements
 -- moved_bytes     DOUBLE   what this rank moved over its links, bytes; from communication.json
 -- bytes           DOUBLE   size of the whole operation, bytes
--- bytes_source    VARCHAR  where it is from: arguments, operator (shapes of that of c10d),
---                          annotation, NCCL (its own ranges), instruction, or transfers:
+-- bytes_source    VARCHAR  where it is from: arguments, operator (shapes of that of c10d or
+--                          symm_mem), annotation, NCCL (its own ranges), instruction, or transfers:
 --                          moved_bytes by the factor of its kind and group
 -- algorithm_gbps  DOUBLE   size over time, GB/s
 -- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; if the size is unknown,

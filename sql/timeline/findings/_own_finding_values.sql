@@ -39,18 +39,6 @@ wholes AS (
     GROUP BY trace_id
     HAVING sum(window_us) > 0
 ),
--- One row per trace: the largest; on a tie, the first by name.
-worst_kinds AS (
-    SELECT trace_id, kind, program, exposed_us, calls
-    FROM (
-        SELECT trace_id, kind, program, sum(exposed_us) AS exposed_us, sum(calls) AS calls
-        FROM collective_kinds
-        GROUP BY trace_id, kind, program
-    )
-    QUALIFY row_number() OVER (
-        PARTITION BY trace_id ORDER BY exposed_us DESC, kind, program
-    ) = 1
-),
 op_names AS (
     SELECT
         trace_id, program, name, canonical_name, dedup_name, hlo_category,
@@ -136,16 +124,17 @@ SELECT
     wholes.exposed_us AS gain_us,
     format(
         '{:.1f} µs with nothing but communication, {:.1f} µs hidden behind computation; '
-            || 'most exposed: {}, {:.1f} µs in {} calls{}',
-        wholes.exposed_us, hidden_us, coalesce(worst_kinds.kind, 'unknown'),
-        coalesce(worst_kinds.exposed_us, 0), coalesce(worst_kinds.calls, 0),
-        coalesce(', program ' || worst_kinds.program, '')
+            || 'most exposed: {}, {:.1f} µs in {} calls{}{}',
+        wholes.exposed_us, hidden_us, coalesce(worst.kind, 'unknown'),
+        coalesce(worst.exposed_us, 0), coalesce(worst.calls, 0),
+        if(worst.is_wait, format(', the longest {:.1f} µs', worst.longest_us), ''),
+        coalesce(', program ' || worst.program, '')
     ) AS evidence,
     format(
         'SELECT * FROM collective_kinds WHERE trace_id = ''{}'' ORDER BY exposed_us DESC', trace_id
     ) AS query
 FROM wholes
-LEFT JOIN worst_kinds USING (trace_id)
+LEFT JOIN _worst_collectives AS worst USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'stall-heavy', 100 * idle_us / whole_us, idle_us,

@@ -46,16 +46,23 @@ JOIN late USING (trace_id);
 -- gain_pct     DOUBLE     the same over the time of all devices, %
 -- evidence     VARCHAR    the figures in words
 -- query        VARCHAR    SQL that shows them
--- suggestions  VARCHAR[]  what to try
+-- suggestions  VARCHAR[]  what to try; where one call has most of the exposed communication, and
+--                         so waits for another rank, stragglers are the first
 -- priority     INTEGER    order in a report
 CREATE VIEW findings AS
-WITH wholes AS (
+WITH rules AS (
+    SELECT
+        finding, priority, title, threshold, high_threshold, unit, basis, wait_suggestion,
+        string_split(suggestions, '|') AS suggested
+    FROM finding_rules
+),
+wholes AS (
     SELECT trace_id, sum(window_us) AS whole_us FROM time_breakdown GROUP BY trace_id
 ),
 reached AS MATERIALIZED (
     SELECT trace_id, finding, value, gain_us, evidence, query
     FROM _finding_values
-    JOIN finding_rules USING (finding)
+    JOIN rules USING (finding)
     WHERE value >= threshold
 ),
 found AS (
@@ -88,7 +95,17 @@ SELECT
     CASE WHEN value >= high_threshold THEN 'high' WHEN value IS NULL THEN 'info' ELSE 'medium' END
         AS severity,
     title, value, threshold, unit, basis, gain_us, 100 * gain_us / nullif(whole_us, 0) AS gain_pct,
-    evidence, query, string_split(suggestions, '|') AS suggestions, priority
+    evidence, query,
+    CASE
+        WHEN is_wait AND wait_suggestion IS NOT NULL
+            THEN list_prepend(
+                suggested[wait_suggestion],
+                list_concat(suggested[:wait_suggestion - 1], suggested[wait_suggestion + 1:])
+            )
+        ELSE suggested
+    END AS suggestions,
+    priority
 FROM found
-JOIN finding_rules USING (finding)
-LEFT JOIN wholes USING (trace_id);
+JOIN rules USING (finding)
+LEFT JOIN wholes USING (trace_id)
+LEFT JOIN (SELECT trace_id, is_wait FROM _worst_collectives) USING (trace_id);

@@ -22,6 +22,19 @@ list_filter(
     LAMBDA slot: slot IS NOT NULL
 );
 
+-- Slots written, from such a list, each with the slot whose elements they are: a:b is as many as in
+-- a of those of b, a alone is itself.
+CREATE MACRO _written_slots(listed) AS
+map_from_entries(list_transform(
+    list_filter(
+        list_transform(
+            string_split(coalesce(listed, ''), ';'), LAMBDA one: string_split(one, ':')
+        ),
+        LAMBDA pair: TRY_CAST(pair[1] AS BIGINT) IS NOT NULL
+    ),
+    LAMBDA pair: {'k': CAST(pair[1] AS BIGINT), 'v': CAST(pair[-1] AS BIGINT)}
+));
+
 -- The category of a mask of type_promotions: 0 bool, 1 integer, 2 with a fraction, 3 complex; -1
 -- for no type.
 CREATE MACRO _type_rank(mask) AS
@@ -68,7 +81,7 @@ WITH ruled AS (
     SELECT
         i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
         i.stated_type, i.stated_dim, i.repeats, i.repeats_differ,
-        _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
+        _slots(r.reads) AS read_slots, _written_slots(r.writes) AS write_slots,
         _slots(coalesce(r.typed_by, r.reads)) AS type_slots
     FROM _op_inputs AS i
     JOIN trace_op_rules AS r ON r.priority = i.priority AND r.family = 'memory'
@@ -78,7 +91,8 @@ inputs AS (
         trace_id, work_id, slot, types[slot + 1] AS token,
         _slot_dims(input_dims, slot) AS dims, repeats[slot + 1] AS repeats,
         coalesce(reads, '') = 'all' OR list_contains(read_slots, slot) AS is_read,
-        list_contains(write_slots, slot) AS is_written,
+        map_contains(write_slots, slot) AS is_written,
+        types[write_slots[slot] + 1] AS written_token,
         list_contains(read_slots, slot) AS is_operand,
         list_contains(type_slots, slot) AS is_typing,
         slot > list_max(read_slots) AS is_behind
@@ -97,7 +111,7 @@ tensors AS (
     SELECT
         t.trace_id, t.work_id, t.slot, t.dims, t.repeats, t.is_read, t.is_written, t.is_operand,
         t.is_typing, t.is_behind,
-        t.token = 'scalar' AS is_scalar, d.bytes AS item_bytes,
+        t.token = 'scalar' AS is_scalar, d.bytes AS item_bytes, w.bytes AS written_item_bytes,
         len(t.dims) > 0 OR d.dtype IS NOT NULL AS is_tensor,
         CASE
             WHEN len(t.dims) > 0 THEN 'tensor'
@@ -107,6 +121,7 @@ tensors AS (
         masks.mask
     FROM inputs AS t
     LEFT JOIN dtypes AS d ON d.token = t.token AND d.bytes > 0
+    LEFT JOIN dtypes AS w ON w.token = t.written_token AND w.bytes > 0
     LEFT JOIN masks
         ON masks.dtype = CASE
             -- Numbers have the default type.
@@ -129,8 +144,12 @@ gathered AS (
         coalesce(
             sum(_stored_items(dims, repeats) * item_bytes) FILTER (is_read AND len(dims) > 0), 0
         )
-        + coalesce(sum(_dims_product(dims) * item_bytes) FILTER (is_written), 0) AS named_bytes,
-        bool_or((is_read OR is_written) AND len(dims) > 0 AND item_bytes IS NULL) AS is_unsized,
+        + coalesce(sum(_dims_product(dims) * written_item_bytes) FILTER (is_written), 0)
+            AS named_bytes,
+        bool_or(
+            len(dims) > 0
+            AND ((is_read AND item_bytes IS NULL) OR (is_written AND written_item_bytes IS NULL))
+        ) AS is_unsized,
         count(*) FILTER (is_behind AND len(dims) > 0) AS outs,
         sum(item_bytes) FILTER (is_behind AND len(dims) > 0) AS out_item_bytes,
         _broadcast_dims(list(dims) FILTER (is_operand AND is_tensor)) AS result_dims,

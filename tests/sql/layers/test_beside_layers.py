@@ -179,3 +179,21 @@ def test_a_gather_ahead_of_a_layer_and_a_reduction_behind_it_are_not_of_its_time
     wall = 20 + 40 * LAYERS + 18
     assert rows == [("communication", round(100 * 95 / wall, 6), round(100 * 3 / wall, 6))]
     assert lake.rows("FROM _layers_hold_their_kernels") == []
+
+
+@in_one_lake
+def test_communication_that_the_work_of_no_layer_hides_is_not_exposed(tmp_path):
+    # Each layer waits 10 us for its all-reduce; beside it, 6 us of a kernel of no layer.
+    trace, host, now = Trace(), 0.0, 0.0
+    for _ in range(PASSES):
+        for layer in range(LAYERS):
+            host, now = host + 30, now + 100
+            trace.kernel("rms_norm_kernel", host + 3, now, 15.0)
+            trace.kernel("nvjet_qkv", host + 5, now + 15, 15.0)
+            trace.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", host + 7, now + 30, 10.0, stream=20)
+            trace.kernel("nvjet_out", host + 9, now + 40, 10.0)
+            trace.module(f"ToyDecoderLayer_{layer}", host, 20)
+            trace.kernel("counter_kernel", host + 25, now + 31, 6.0, stream=30)
+    lake = yield trace.write(tmp_path / "beside.json")
+    assert lake.rows("SELECT exposed_us, count(*) FROM _exposed_layers GROUP BY ALL") == [(4, LAYERS * PASSES)]
+    assert lake.rows("SELECT exposed_communication_us FROM time_breakdown") == [(4 * LAYERS * PASSES,)]

@@ -11,6 +11,7 @@ import pytest
 
 import tracelake
 from tracelake.engine.sql.modules import csv_file
+from tracelake.reports.trace.layers import verdict
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ...lakes import Files, in_one_lake, ingest_at_once
@@ -179,6 +180,57 @@ def test_communication_that_others_hide_is_no_target(tmp_path):
     assert lake.rows("SELECT DISTINCT category, exposed_us FROM _exposed_layers") == [("communication", 15)]
 
 
+def anchored(path, layers):
+    """Write layers, each a list of `name start-end`, µs; a layer starts 10 ms after the one before."""
+    events = []
+    for nth, kernels in enumerate(layers):
+        for kernel in kernels:
+            name, _, span = kernel.partition(" ")
+            start, end = map(int, span.split("-"))
+            events.append({
+                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10000 * nth + start,
+                "dur": end - start, "args": {"device": 0, "stream": 7},
+            })  # fmt: skip
+    path.write_bytes(trace_bytes(events))
+    return Files(path, anchor="flash_fwd_kernel", anchor_role="begin", num_layers=len(layers))
+
+
+@in_one_lake
+def test_one_slow_layer_makes_no_bottleneck_of_its_kind_and_is_named(tmp_path):
+    even = ["flash_fwd_kernel 0-5", "sgemm_nn 5-100"]
+    odd = ["flash_fwd_kernel 0-5", "rms_norm_kernel 5-15", "sgemm_nn 15-110"]
+    # The first layer waits 900 us for its second kernel.
+    first = ["flash_fwd_kernel 0-5", "sgemm_nn 905-1000"]
+    lake = yield anchored(tmp_path / "cold.json", [first, odd, even, odd, even, odd])
+    found = lake.rows(
+        "SELECT layer_kind, layers, pass_pct, target, outlier_ids, outlier_pct, outlier_ratio, outlier_idle_pct "
+        "FROM layer_bottlenecks"
+    )
+    # 3 x 110 us beside 2 x 100; the first one has 1000 of 1530 us, and 100 is the median of its kind.
+    share, alone = pytest.approx(100 * 330 / 530), pytest.approx(100 * 1000 / 1530)
+    assert found == [("B", 3, share, "gemm", [0], alone, 10, 90)]
+    assert str(verdict(lake.lake.store, lake.id, 0)).startswith(
+        "Outlier: layer 0 takes 65.4 % of the layers' time, 10.0 times the median of its type; the device is idle for "
+        "90.0 % of it. Bottleneck: kind-B layers (3 of 5) take 62.3 % of the others' time. Next target: gemm"
+    )
+
+
+@in_one_lake
+def test_layers_alike_by_their_kernels_whose_wall_times_differ_have_their_range_named(tmp_path):
+    # The second kernel of each comes 30 us later than that of the layer before.
+    layers = [["flash_fwd_kernel 0-5", f"sgemm_nn {5 + 30 * nth}-{100 + 30 * nth}"] for nth in range(4)]
+    lake = yield anchored(tmp_path / "late.json", layers)
+    found = lake.rows(
+        "SELECT shortest_id, min_wall_us, longest_id, max_wall_us, min_busy_us, max_busy_us, outlier_ids "
+        "FROM layer_bottlenecks"
+    )
+    assert found == [(0, 100, 3, 190, 100, 100, None)]
+    assert (
+        "all 4 layers are alike by their kernels; their wall times range from 0.10 ms (layer 0) to 0.19 ms (layer 3), "
+        "the time with kernels from 0.10 to 0.10 ms."
+    ) in str(verdict(lake.lake.store, lake.id, 0))
+
+
 # Kinds where no config tells
 
 
@@ -231,6 +283,11 @@ def test_layers_that_wait_for_the_host_have_idle_time_as_target(traces):
     )
     assert (target, category) == ("idle", "moe_gemm")
     assert share > 80
+    # The first call takes 10.1 ms, the others 1.7 to 2.2: without it, the even layers take less than the odd ones.
+    [(kind, layers, outliers)] = traces.rows(
+        "g5", "SELECT layer_kind, layers, outlier_ids FROM layer_bottlenecks WHERE trace_id = $1"
+    )
+    assert (kind, layers, outliers) == ("B", 18, [0])
 
 
 @pytest.mark.parametrize("case", ["g1", "g2"])

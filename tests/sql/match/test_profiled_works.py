@@ -81,7 +81,7 @@ def test_a_chip_without_fp8_multiplies_it_as_bf16(tmp_path):
 def test_bytes_of_a_tpu_carry_a_caveat(vendor, moved, said):
     columns = "device pass_id phase time_basis time_us kernel_count mapped_pct flop flop_covered_pct tflops peak_tflops"
     row = dict.fromkeys(columns.split()) | {"time_us": 1.0, "bytes": moved, "recomputed_flop": None}
-    row |= dict.fromkeys(("mfu_pct", "cluster_mfu_pct", "mbu_pct", "roofline_pct"))
+    row |= dict.fromkeys(("mfu_pct", "cluster_mfu_pct", "bytes_covered_pct", "mbu_pct", "roofline_pct"))
     trace = {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h", "vendor": vendor}
     parts = report(
         {"trace": trace, "passes": [row], "operators": [], "exchanging": [], "unsized": [], "model_doubts": []}

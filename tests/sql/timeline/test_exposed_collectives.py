@@ -5,7 +5,7 @@ import random
 import pytest
 
 from ...lakes import in_one_lake
-from .test_collectives import kineto, written
+from .test_collectives import kineto, nccl, written
 
 #: Kernels of a case as `stream name start-end`, µs: the device computes on stream 7. `expected` are the exposed times.
 OVERLAPS = {
@@ -92,3 +92,46 @@ def test_exposed_times_sum_to_the_device_s_however_collectives_overlap(tmp_path,
     assert of_calls == pytest.approx(of_device)
     assert of_device > 100
     assert lake.rows("SELECT count(*) FROM collectives WHERE exposed_us + hidden_us > dur_us + 1e-6") == [(0,)]
+
+
+#: Kernels of a case, and whether its collectives wait: then stragglers are the first suggestion.
+WAITS = {
+    "one call of three has most of the exposed time": (
+        "7 gemm 0-10; 20 Broadcast 10-910; 7 gemm 910-920; 20 Broadcast 920-930; 7 gemm 930-940; 20 Broadcast 940-950",
+        True,
+    ),
+    "all calls take as long": (
+        "7 gemm 0-10; 20 Broadcast 10-310; 7 gemm 310-320; 20 Broadcast 320-620; 7 gemm 620-630; 20 Broadcast 630-930",
+        False,
+    ),
+    "a single call shows nothing": ("7 gemm 0-10; 20 Broadcast 10-910", False),
+    "the long call is hidden": (
+        "7 gemm 0-300; 20 Broadcast 0-300; 20 Broadcast 300-360; 20 Broadcast 360-415",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WAITS)
+@in_one_lake
+def test_a_collective_of_which_one_call_has_most_of_the_exposed_time_has_stragglers_as_first_suggestion(tmp_path, case):
+    kernels, waits = WAITS[case]
+    lake = yield written(tmp_path, "t", list(kernels_of(kernels)))
+    [(evidence, suggestions)] = lake.rows(
+        "SELECT evidence, suggestions FROM findings WHERE finding = 'communication-heavy'"
+    )
+    assert suggestions[0].startswith("Look at stragglers") == waits
+    assert evidence.endswith("920.0 µs in 3 calls, the longest 900.0 µs") == waits
+    assert len(suggestions) == len(set(suggestions)) == 3
+
+
+@in_one_lake
+def test_a_call_that_takes_as_long_as_its_size_explains_is_no_wait(tmp_path):
+    # The second takes 90 times as long and moves 100 times as much.
+    lake = yield written(tmp_path, "t", [
+        kineto("gemm", 0, 10, stream=7),
+        nccl("ncclDevKernel_AllReduce_Sum_bf16", 10, 10, "allreduce", 1000, 1000),
+        nccl("ncclDevKernel_AllReduce_Sum_bf16", 20, 900, "allreduce", 100_000, 100_000),
+        nccl("ncclDevKernel_AllReduce_Sum_bf16", 920, 10, "allreduce", 1000, 1000),
+    ])  # fmt: skip
+    assert lake.rows("SELECT calls, longest_us, is_wait FROM _worst_collectives") == [(3, 900, False)]

@@ -125,6 +125,11 @@ CALLS = [
     # 8 rows of 32 values, as bytes of two, and of two scales in padded words, from twice as many BF16 values.
     ("_C::silu_and_mul_nvfp4_quant", [[8, 16], [8, 1], [8, 64], [1]], ["unsigned char", N, BF16, F], 128 + 32 + 1024),
     ("_C::silu_and_mul", [[8, 32], [8, 64]], [BF16, BF16], 512 + 1024),
+    # Keys and values of 8 tokens go to the places that the fifth input names, as FP8 if the caches are of it.
+    ("_C_cache_ops::reshape_and_cache_flash", [*[[8, 1, 4]] * 2, *[[9, 16, 1, 4]] * 2, [8], [], [], []],
+     [BF16, BF16, "unsigned char", "unsigned char", L, "", F, F], 64 + 64 + 64 + 32 + 32),
+    ("sglang::store_cache", [*[[8, 4]] * 2, *[[99, 4]] * 2, [8], [], []],
+     [*[BF16] * 4, L, "Scalar", "Scalar"], 64 + 64 + 64 + 64 + 64),
     ("aten::_int_mm", [[8, 4], [4, 16]], ["signed char", "signed char"], 32 + 64 + 128 * 4),  # sums are int32
 ]  # fmt: skip
 
