@@ -190,7 +190,7 @@ WITH model_types AS (
 ),
 placed AS (
     SELECT
-        g.*, p.phase, p.pairs, p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
+        g.*, p.phase, p.pairs, _pass_keys(p.new_tokens, p.cached_tokens, p.pairs) AS key_tokens,
         windows.seen_keys
     FROM _kernel_groups AS g
     LEFT JOIN pass_workloads AS p
