@@ -105,7 +105,7 @@ def report(found: dict[str, Any]) -> list[Part]:
 
 
 def _least(passes: list[dict[str, Any]]) -> list[Part]:
-    """Return the caveat on passes whose MFU lacks the FLOP of some products."""
+    """Return the caveat on passes whose MFU, MBU and roofline lack the work of some products."""
     known = [
         row["flop_covered_pct"] for row in passes
         if row["mfu_pct"] is not None and row["flop_covered_pct"] is not None and row["flop_covered_pct"] < _KNOWN_PCT
@@ -114,7 +114,8 @@ def _least(passes: list[dict[str, Any]]) -> list[Part]:
         return []
     least, most = min(known), max(known)
     shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
-    line = f"MFU is a lower bound: FLOP are known for {shown} of the time in kernels that multiply (FLOP known %)."
+    line = f"FLOP are known for {shown} of the time in kernels that multiply (FLOP known %)"
+    line = f"MFU, MBU and roofline are lower bounds: {line}."
     return [f"- {line}"]
 
 
