@@ -113,6 +113,7 @@ def one_layer_model(
     vocab: int = 1000,
     head_rows: Sequence[int] = (1,),
     with_shapes: bool = True,
+    with_adapters: bool = False,
     ffn_in_trace: int | None = None,
     note: str | None = None,
     attention: tuple[str, str, Sequence[Any], Sequence[str] | None, Sequence[str] | None] | None = None,
@@ -133,6 +134,7 @@ def one_layer_model(
         vocab: columns of the head.
         head_rows: rows of each product of the head.
         with_shapes: operators tell shapes; without them there are only kernels.
+        with_adapters: two kernels of LoRA adapters follow each product of a layer.
         ffn_in_trace: another width of the MLP in the trace.
         note: annotation of the engine; nothing for an empty one.
         attention: another kernel of the attention, its operator, and the operator's inputs: shapes, types and values.
@@ -159,6 +161,10 @@ def one_layer_model(
         said = trace.op(op, host, 8, dims, types, values) if with_shapes else None
         trace.kernel(kernel, host + 2, device, dur, said)
         host, device = host + 10, device + dur + 1
+        if with_adapters and kernel == GEMM and dims[1][1] != vocab:
+            for adapter in ("_lora_shrink_kernel", "_lora_expand_kernel"):
+                trace.kernel(adapter, host + 2, device, 2)
+                host, device = host + 10, device + 3
 
     qkv = (heads + 2 * kv_heads) * head_dim
     kernel, op, dims, types, values = attention or (

@@ -86,9 +86,11 @@ def report(found: dict[str, Any]) -> list[Part]:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     what = "FLOP are known for {} of the time in kernels that multiply (FLOP known %)"
-    parts += _least(found["passes"], "MFU", "flop_covered_pct", what) + _again(found["passes"])
+    parts += _least(found["passes"], "MFU and roofline are lower bounds", "mfu_pct", "flop_covered_pct", what) + _again(
+        found["passes"]
+    )
     what = "bytes are known for {} of the time in kernels other than communication (bytes_covered_pct)"
-    parts += _least(found["passes"], "MBU", "bytes_covered_pct", what)
+    parts += _least(found["passes"], "MBU is a lower bound", "mbu_pct", "bytes_covered_pct", what)
     parts += _over(found) + _on_chip(found)
     if found["exchanging"]:
         units = ", ".join(row["unit"] for row in found["exchanging"])
@@ -107,17 +109,17 @@ def report(found: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _least(passes: list[dict[str, Any]], of: str, covered: str, what: str) -> list[Part]:
+def _least(passes: list[dict[str, Any]], claim: str, share: str, covered: str, what: str) -> list[Part]:
     """Return the caveat on passes whose MFU or MBU lacks the FLOP or bytes of some kernels."""
     known = [
         row[covered] for row in passes
-        if row[f"{of.lower()}_pct"] is not None and row[covered] is not None and row[covered] < _KNOWN_PCT
+        if row[share] is not None and row[covered] is not None and row[covered] < _KNOWN_PCT
     ]  # fmt: skip
     if not known:
         return []
     least, most = min(known), max(known)
     shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
-    return [f"- {of} is a lower bound: {what.format(shown)}."]
+    return [f"- {claim}: {what.format(shown)}."]
 
 
 def _again(passes: list[dict[str, Any]]) -> list[Part]:

@@ -109,7 +109,7 @@ def fingerprint(source: Source) -> list[Block]:
         ("Mixture of experts", experts),
         ("MLP", "gated" if dims["gated_mlp"] else "plain"),
         ("Queries and keys normalised", "yes" if dims["qk_norm"] else "no"),
-        ("Head is the embedding", "yes" if dims["tied_embeddings"] else "no"),
+        ("Head is the embedding", ("yes" if dims["tied_embeddings"] else "no") if dims["has_head"] else "no head"),
         ("Weights as published", str(dims["weight_dtype"] or "not given")),
     ]
     units = source.ask("SELECT property, title, unit FROM report_properties ORDER BY place")

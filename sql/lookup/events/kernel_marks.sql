@@ -5,7 +5,8 @@
 -- priority  INTEGER  order: the lowest match applies; the key
 -- mark      VARCHAR  dtype: type of the operands in the units that multiply; windowed: attention
 --                    that sees only some of the keys: a window, or chosen ones; fp8_cache: reads
---                    keys and values of one byte; combine: sums up partial results of other kernels
+--                    keys and values of one byte; combine: sums up partial results of other
+--                    kernels; adapter: product with the matrices of LoRA adapters
 -- pattern   VARCHAR  regular expression (RE2) for the lower-cased name
 -- value     VARCHAR  a name of the table dtypes, or the mark again
 -- inputs    VARCHAR  it applies only if the inputs have this type; NULL: always

@@ -4,8 +4,9 @@
 -- In a layer, a product of fused operators, or a whole one, replaces its parts if a kernel has its
 -- shape. Products of one shape are matched by their order in the layer. If no kernel of a layer has
 -- a shape, and there are as many kernels as fused products or as single ones, each is matched by
--- its position; the products of experts are counted separately. Outside of layers, further products
--- of the shape run the same operator while they have rows of the pass for the head: its chunks.
+-- its position; the products of experts are counted separately, those of LoRA adapters, which no
+-- template has, not at all. Outside of layers, further products of the shape run the same operator
+-- while they have rows of the pass for the head: its chunks.
 CREATE VIEW _kernel_units AS
 WITH kinds AS (
     SELECT m.trace_id, l.layer_id, l.layer_kind
@@ -58,6 +59,7 @@ running AS (
     LEFT JOIN kinds ON kinds.trace_id = w.trace_id AND kinds.layer_id = w.layer_id
     WHERE
         w.pass_id IS NOT NULL AND w.is_worker AND NOT w.is_combine
+        AND w.category_op IS DISTINCT FROM 'adapter'
         AND (w.layer_id IS NULL OR kinds.layer_kind IS NOT NULL)
         AND (w.family IN ('product', 'moe') OR (w.family IS NULL AND (
             contains(w.families, 'product') OR w.category_op = 'experts'
@@ -148,7 +150,7 @@ QUALIFY row_number() OVER (
 -- layer_kind    VARCHAR    kind of layer by the model; ends outside of layers
 -- map_rule      VARCHAR    rule of map_rules
 -- trace_op      VARCHAR    framework operator
--- unit          VARCHAR    operator of the model, or several fused, or kind of overhead
+-- unit          VARCHAR    operator of the model, or several fused, adapter, or kind of overhead
 -- ops           VARCHAR[]  operators of the template; NULL without a template
 -- op_flops      DOUBLE[]   FLOP of these by the template
 -- part          BIGINT     part of the operator that the kernel runs

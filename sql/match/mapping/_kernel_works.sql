@@ -40,6 +40,7 @@ WITH known AS (
         CASE WHEN k.kind = 'compute' THEN coalesce(c.role, 'operator') ELSE 'overhead' END AS role,
         CASE
             WHEN k.kind = 'communication' THEN 'communication'
+            WHEN words.is_adapter THEN 'adapter'
             ELSE nullif(c.op, '')
         END AS category_op,
         l.map_rule, l.op, l.op_trace_id, l.op_id, l.work_id, works.families,
@@ -155,7 +156,8 @@ LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 -- pass_id        BIGINT   pass, NULL outside of passes
 -- layer_id       BIGINT   layer, NULL outside of layers
 -- role           VARCHAR  operator or overhead
--- category_op    VARCHAR  operator or kind of overhead by the category
+-- category_op    VARCHAR  operator or kind of overhead by the category; adapter: product with the
+--                         matrices of LoRA adapters, by the name
 -- families       VARCHAR  families of operators whose work its category does
 -- map_rule       VARCHAR  correlation, graph_capture, or NULL if no operator is known
 -- op             VARCHAR  name of the operator that launched it
@@ -190,7 +192,7 @@ WITH model_types AS (
 ),
 placed AS (
     SELECT
-        g.*, p.phase, p.pairs, p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
+        g.*, p.phase, p.pairs, _pass_keys(p.new_tokens, p.cached_tokens, p.pairs) AS key_tokens,
         windows.seen_keys
     FROM _kernel_groups AS g
     LEFT JOIN pass_workloads AS p

@@ -59,8 +59,9 @@ FROM rated;
 -- display_name     VARCHAR  its name, shortened
 -- category         VARCHAR  its category
 -- map_rule         VARCHAR  how its operator is known, see map_rules
--- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
---                           from and to the host are copy HtoD and copy DtoH
+-- unit             VARCHAR  operator of the model, or several fused, or adapter (a product with the
+--                           matrices of LoRA adapters), or kind of overhead: copies from and to the
+--                           host are copy HtoD and copy DtoH
 -- trace_op         VARCHAR  framework operator
 -- batch            BIGINT   products side by side
 -- m                BIGINT   rows of a product's result, or queries

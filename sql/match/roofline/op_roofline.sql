@@ -10,8 +10,9 @@
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown
 -- device           INTEGER  device
--- unit             VARCHAR  operator of the model, or several fused, or kind of overhead: copies
---                           from and to the host are copy HtoD and copy DtoH, and have no roof
+-- unit             VARCHAR  operator of the model, or several fused, or adapter (a product with the
+--                           matrices of LoRA adapters), or kind of overhead: copies from and to the
+--                           host are copy HtoD and copy DtoH, and have no roof
 -- trace_op         VARCHAR  framework operator
 -- kernel_category  VARCHAR  category of the kernels if neither is known, else NULL
 -- map_rule         VARCHAR  how the operator was found, see map_rules

@@ -94,7 +94,8 @@ WITH pairs AS (
         a.num_layers, coalesce(a.mtp_layers, 0) AS mtp_layers, a.hidden_size AS model_hidden,
         a.num_heads * coalesce(a.v_head_dim, a.head_dim) AS model_width,
         a.o_lora_rank, a.intermediate_size AS model_mlp,
-        coalesce(a.num_experts, 0) AS model_experts, a.vocab_size,
+        coalesce(a.num_experts, 0) AS model_experts,
+        CASE WHEN a.has_head THEN a.vocab_size END AS vocab_size,
         CASE
             WHEN traces.tp IS NULL THEN [1, 2, 4, 8, 16, 32, 64]
             ELSE list_distinct([1, traces.tp])

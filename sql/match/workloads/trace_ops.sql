@@ -80,7 +80,8 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- flop          DOUBLE   FLOP
 -- flop_full     DOUBLE   FLOP without a mask, as library counters print
 -- flop_source   VARCHAR  shape, annotation, or none
--- bytes         DOUBLE   bytes of operands and result, each once
+-- bytes         DOUBLE   bytes of operands and result, each once; NULL where shapes do not give
+--                        them, or the keys of the pass are unknown
 -- stage         VARCHAR  prefill, decode or mixed: from an argument, else by the pass
 -- in_capture    BOOLEAN  it ran while a graph was captured
 CREATE VIEW trace_ops AS
@@ -117,10 +118,9 @@ joined AS (
         w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes,
         _cached_bytes(w.token_bytes, w.b_bytes, s.has_fp8_cache OR (s.is_fp8 AND w.a_type = 'fp8'))
             AS token_bytes,
-        p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
-        coalesce(s.is_windowed, FALSE) OR coalesce(
-            least(w.seen_keys, v.seen_keys) < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
-        ) AS is_windowed,
+        _pass_keys(p.new_tokens, p.cached_tokens, p.pairs) AS key_tokens,
+        coalesce(s.is_windowed, FALSE)
+        OR coalesce(least(w.seen_keys, v.seen_keys) < key_tokens, FALSE) AS is_windowed,
         p.pairs, p.pairs_full,
         CASE
             WHEN p.phase = 'decode' THEN w.decode_flop

@@ -20,6 +20,12 @@ WITH given AS (
         -- Such as NVFP4, FP8_PB_WO, W4A16_AWQ.
         nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits,
         starts_with(lower(value ->> 'quant_algo'), 'nvfp4') AS is_nvfp4,
+        -- Weights are integers where it names no type; SQ is SmoothQuant, of integers.
+        regexp_full_match(lower(value ->> 'quant_algo'), 'w\d+a\d+(_awq|_gptq|_sq\w*)?')
+            AS is_integer,
+        nullif(regexp_extract(lower(value ->> 'quant_algo'), '^w\d+a(\d+)', 1), '')
+            AS algo_input_bits,
+        contains(lower(value ->> 'quant_algo'), '_sq') AS is_smooth,
         CASE
             WHEN value ->> '$.kv_cache_scheme.type' = 'float'
                 AND TRY_CAST(value ->> '$.kv_cache_scheme.num_bits' AS INTEGER) = 8 THEN 'fp8'
@@ -30,16 +36,20 @@ WITH given AS (
 counted AS (
     SELECT
         model, name, method, kv_cache_dtype,
-        CASE weights ->> 'type' WHEN 'float' THEN 'fp' WHEN 'int' THEN 'int' END AS kind,
+        CASE coalesce(weights ->> 'type', if(is_integer, 'int', NULL))
+            WHEN 'float' THEN 'fp'
+            WHEN 'int' THEN 'int'
+        END AS kind,
         TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits,
         -- NVFP4 quantises weights and activations.
         CASE
             WHEN inputs ->> 'type' = 'float' OR is_nvfp4 AND inputs IS NULL THEN 'fp'
             WHEN inputs ->> 'type' = 'int' THEN 'int'
+            WHEN inputs IS NULL AND algo_input_bits IS NOT NULL THEN if(is_smooth, 'int', 'fp')
         END AS input_kind,
         CASE
             WHEN is_nvfp4 AND inputs IS NULL THEN 4
-            ELSE TRY_CAST(inputs ->> 'num_bits' AS INTEGER)
+            ELSE TRY_CAST(coalesce(inputs ->> 'num_bits', algo_input_bits) AS INTEGER)
         END AS input_bits
     FROM given
     WHERE method IS NOT NULL

@@ -46,6 +46,7 @@ typed AS (
         TRY_CAST(fields['qkv_bias'] AS BOOLEAN) AS qkv_bias,
         TRY_CAST(fields['attention_gate'] AS BOOLEAN) AS attention_gate,
         TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
+        fields['architectures'] ->> 0 AS architecture,
         lower(fields['dtype'] ->> '$') AS dtype,
         lower(fields['expert_dtype'] ->> '$') AS expert_dtype,
         -- Weights that share a scale.
@@ -109,6 +110,17 @@ SELECT
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
     coalesce(t.attention_gate, types.attention_gate) AS attention_gate,
     types.is_encoder AND is_decoder IS NOT TRUE AS is_encoder,
+    -- Encoders have a head if they predict masked tokens, decoders unless they classify.
+    CASE
+        WHEN types.is_encoder AND is_decoder IS NOT TRUE
+            THEN coalesce(
+                regexp_matches(architecture, 'For(MaskedLM|CausalLM)|LMHead|[Bb]ertForPreTraining'),
+                FALSE
+            )
+        ELSE NOT regexp_matches(
+            architecture, '(Classification|Reward|RewardModel|QuestionAnswering|MultipleChoice)$'
+        )
+    END AS has_head,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
     coalesce(experts.dtype, q.expert_dtype) AS expert_dtype,
@@ -183,6 +195,7 @@ LEFT JOIN quantizations AS blocks ON blocks.method = 'mx' || experts.dtype;
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
 -- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
+-- has_head                  BOOLEAN    a product with the vocabulary ends it: it predicts tokens
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
@@ -237,6 +250,7 @@ completed AS (
             coalesce(qkv_bias, FALSE) AS qkv_bias,
             coalesce(attention_gate, FALSE) AS attention_gate,
             coalesce(is_encoder, FALSE) AS is_encoder,
+            coalesce(has_head, TRUE) AS has_head,
             coalesce(weight_dtype, 'bf16') AS weight_dtype
         ),
         len(compress_ratios) - num_layers AS surplus_ratios,

@@ -48,6 +48,9 @@
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
 -- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
+-- has_head                  BOOLEAN    a product with the vocabulary ends it: it predicts tokens;
+--                                      encoders and rerankers have none, by the config's
+--                                      architectures
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights

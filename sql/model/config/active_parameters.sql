@@ -29,7 +29,7 @@ WITH counted AS (
 embedded AS (
     SELECT
         model, active, published_active_b,
-        active + CASE WHEN tied_embeddings THEN 0 ELSE vocab_size * hidden_size END
+        active + CASE WHEN tied_embeddings AND has_head THEN 0 ELSE vocab_size * hidden_size END
             AS active_embedded
     FROM counted
     JOIN architectures USING (model)

@@ -250,6 +250,9 @@ WHERE num_layers * layer_size > 1e15;
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
 -- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
+-- has_head                  BOOLEAN    a product with the vocabulary ends it: it predicts tokens;
+--                                      encoders and rerankers have none, by the config's
+--                                      architectures
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
@@ -300,8 +303,8 @@ SELECT
     first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
-    tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, max_positions, weight_dtype,
-    expert_dtype, unquantized_dtype, gemm_dtype, kv_cache_dtype, weight_scale_bytes,
+    tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, has_head, max_positions,
+    weight_dtype, expert_dtype, unquantized_dtype, gemm_dtype, kv_cache_dtype, weight_scale_bytes,
     linear_scale_bytes, published_active_b, published_total_b, source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable

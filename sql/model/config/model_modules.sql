@@ -29,6 +29,7 @@ SELECT
         'one': 1,
         'hidden': hidden_size,
         'vocab': vocab_size,
+        'head': CASE WHEN has_head THEN vocab_size END,
         'learned_positions': learned_positions * max_positions,
         'norm_bias': norm_bias,
         'qkv_bias': CAST(qkv_bias AS BIGINT),

@@ -67,6 +67,16 @@ WHERE kv_cache_dtype IS NULL AND json_type(scheme) <> 'NULL'
 UNION ALL
 SELECT
     model,
+    concat(
+        'quantization_config: quant_algo is MIXED_PRECISION: all layers are taken as quantised to ',
+        weight_dtype, ', whatever quantized_layers gives'
+    )
+FROM _config_fields
+JOIN architectures USING (model)
+WHERE field = 'quantization' AND upper(value ->> 'quant_algo') = 'MIXED_PRECISION'
+UNION ALL
+SELECT
+    model,
     printf(
         'quantization_config: of %d config_groups of different weights the first counts for all',
         len(groups)

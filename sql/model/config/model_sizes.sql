@@ -53,7 +53,7 @@ scaled AS (
         coalesce(v_head_dim, head_dim) AS v_dim,
         coalesce(qk_nope_head_dim + qk_rope_head_dim, head_dim) AS qk_dim,
         o_lora_rank AS o_lora, o_groups, index_heads, index_head_dim AS index_dim, hc_mult AS hc,
-        vocab_size AS vocab, tied_embeddings
+        vocab_size AS vocab, tied_embeddings, has_head
     FROM asked
     JOIN architectures USING (model)
 )
@@ -119,7 +119,8 @@ SELECT
         'hc_mix': (2 + hc) * hc,
         'hc_expansion': (hc + hc * hc) * hidden,
         'vocab': vocab,
-        'untied_vocab': CASE WHEN tied_embeddings THEN 0 ELSE vocab END,
+        'head': CASE WHEN has_head THEN 1 ELSE 0 END,
+        'untied_vocab': CASE WHEN tied_embeddings AND has_head THEN 0 ELSE vocab END,
         -- An RMS norm: 4 FLOP for each element and a root.
         'norm_hidden': 4 * hidden + 1,
         'add_norm_hidden': 5 * hidden + 1,

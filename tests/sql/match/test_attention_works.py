@@ -20,9 +20,9 @@ WORK = "SELECT DISTINCT flop, bytes FROM kernel_roofline WHERE unit = 'attention
 OPERATOR_WORK = "SELECT DISTINCT flop, bytes FROM trace_ops WHERE family = 'attention'"
 
 
-def decode(folder, kernel, op, inputs, name="decode"):
+def decode(folder, kernel, op, inputs, name="decode", note=NOTE):
     """Write the trace of a decode whose attention is a kernel of an operator."""
-    return one_layer_model(folder, name, note=NOTE, attention=(kernel, op, *inputs))
+    return one_layer_model(folder, name, note=note, attention=(kernel, op, *inputs))
 
 
 def flash_3(query, keys, latents, query_in_latents=(), window=-1):
@@ -74,6 +74,26 @@ def test_attention_with_a_window_has_no_flop_by_the_pairs_of_all_keys(tmp_path, 
         assert lake.rows(
             f"SELECT DISTINCT trace, flop, bytes FROM (FROM {relation}) JOIN traces USING (trace_id) ORDER BY trace"
         ) == [("all", *work), ("wide", *work), ("window", None, None)]
+
+
+@in_one_lake
+def test_attention_has_unknown_bytes_where_the_tokens_in_the_cache_are_unknown_and_not_assumed_to_be_none(tmp_path):
+    # Of a context alone the short annotation assumes an empty cache; a generation has one, of unknown size.
+    lake = yield Files(
+        *(
+            decode(tmp_path, FLASH_3 % "bfloat16_t", "vllm::unified_attention", GQA, name, note=note)
+            for name, note in (
+                ("context", "execute_context_1(64_4096)_generation_0(0)"),
+                ("generation", "execute_context_0(0)_generation_64(64)"),
+            )
+        )
+    )
+    # 64 x 65 / 2 pairs; queries and results of 32 heads, keys and values of 8.
+    work = (2 * 2080 * 32 * (128 + 128), 2 * 64 * 128 * (2 * 32 + 2 * 8))
+    for relation in ("kernel_roofline WHERE unit = 'attention'", "trace_ops WHERE family = 'attention'"):
+        assert lake.rows(
+            f"SELECT DISTINCT trace, flop, bytes FROM (FROM {relation}) JOIN traces USING (trace_id) ORDER BY trace"
+        ) == [("context", *work), ("generation", None, None)]
 
 
 SPARSE = [

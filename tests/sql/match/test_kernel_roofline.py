@@ -237,6 +237,11 @@ def test_the_peak_is_that_of_the_type_that_the_kernel_multiplies(rows, name, dty
         ("_ZN5aiter48fmoe_bf16_pertokenFp8_g1u1_silu_1tg_32x256E", "fp8"),
         ("_ZN5aiter41I8gemm_bf16_perTokenI8_BpreShuffle_16x128E", "int8"),
         ("_gemm_afp4wfp4_kernel", "fp4"),
+        # FlashInfer and TensorRT-LLM: the same, and beside them FP8 times FP4, which runs at the rate of FP8.
+        ("void cutlass::device_kernel<flashinfer::gemm::DeviceGemmFp4GemmSm100_half_128_128_256_1_1_1_1SM>", "fp4"),
+        ("void cutlass::device_kernel<flashinfer::gemm::DeviceGemmFp4GemmSm120<__nv_bfloat16, cute::tuple>>", "fp4"),
+        ("void device_kernel<DeviceGemmMXFP8xMXFP4GemmSm100<__nv_bfloat16, cute::C<128>>>", "fp8"),
+        ("void deep_gemm::sm100_fp8_fp4_gemm_1d1d_impl<7168u>", "fp8"),
         ("flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32", "fp8"),
         # FlashMLA widens its FP8 cache, and TensorRT-LLM its 8-bit weights, before they are multiplied.
         ("sm90::decode::sparse_fp8::flash_fwd_splitkv_mla_fp8_sparse_kernel<KernelTemplate>", "bf16"),

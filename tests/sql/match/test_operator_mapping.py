@@ -100,6 +100,23 @@ def test_kernels_without_operators_are_told_by_their_place_and_category(real):
     assert found[None] == ("unmapped", 23)
 
 
+def test_kernels_of_adapters_do_not_move_the_products_beside_them_to_another_place(tmp_path):
+    """Without shapes: four products in a layer have their places, whether eight kernels of LoRA are between them."""
+    lake = Lake(tmp_path / "lake")
+    for name, with_adapters in (("base", False), ("lora", True)):
+        lake.ingest(one_layer_model(tmp_path, name, with_shapes=False, with_adapters=with_adapters))
+        lake.explain(name, tiny_config(tmp_path))
+    sums = "unit, map_rule, count(*), sum(flop), sum(bytes)"
+    work = f"SELECT {sums} FROM kernel_roofline WHERE trace_id = $1 GROUP BY ALL"
+    base, lora = (set(lake.rows(work, [lake.resolve(name)])) for name in ("base", "lora"))
+    assert {unit for unit, rule, *_ in base if rule == "position"} == {
+        "qkv_proj", "o_proj", "gate_up_proj", "down_proj", "lm_head"
+    }  # fmt: skip
+    assert base < lora
+    assert lora - base == {("adapter", "category", 16, None, None)}
+    lake.close()
+
+
 def test_a_kernel_of_fused_operators_has_a_row_for_each_with_its_share(real):
     shares = real.rows(
         "SELECT DISTINCT op, flop_share, map_rule, confidence FROM operator_kernels WHERE trace_id = $1"

@@ -292,6 +292,29 @@ def test_encoders_have_plain_mlps_and_see_both_ways(lake, known, kind):
     assert lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [found[3]]) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "architecture", "has_head"),
+    [
+        ("bert", "BertModel", False), ("bert", "BertForMaskedLM", True), ("bert", None, False),
+        ("xlm-roberta", "XLMRobertaForSequenceClassification", False), ("electra", "ElectraForPreTraining", False),
+        ("llama", "LlamaForCausalLM", True), ("llama", None, True), ("qwen2", "Qwen2ForRewardModel", False),
+        ("qwen3", "Qwen3ForSequenceClassification", False), ("chatglm", "ChatGLMModel", True),
+    ],
+)  # fmt: skip
+def test_a_model_has_a_head_where_it_predicts_tokens(lake, known, kind, architecture, has_head):
+    """A layer has 12 288 weights of attention and two or three times 64 x 128 of the MLP, a head 64 x 1000."""
+    config = SMALL | {"model_type": kind, "architectures": architecture and [architecture], "tie_word_embeddings": True}
+    said, mlps, model = known(config, "has_head", "3 - CAST(NOT gated_mlp AS BIGINT)", "model")
+    assert said is has_head
+    body, table = 4 * (12_288 + mlps * 64 * 128), 64 * 1000
+    # The table is the head. Without a head it is still looked up, and multiplied with nothing.
+    assert lake.rows("SELECT active, active_embedded FROM active_parameters WHERE model = $1", [model]) == [
+        (body + table, body + table) if has_head else (body, body + table)
+    ]
+    heads = "SELECT count(*) FROM parameters WHERE model = $1 AND part = 'head'"
+    assert lake.rows(heads, [model]) == [(int(has_head),)]
+
+
 def test_a_type_that_is_not_known_is_remarked_on(lake, known):
     [model] = known(SMALL | {"model_type": "someformer"}, "model")
     [(remark,)] = lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [model])

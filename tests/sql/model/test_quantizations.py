@@ -142,11 +142,33 @@ def tensors(weights, inputs):
         (tensors(("int", 8), ("int", 4)), "bf16", 2250),
         ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "fp4", 9000),
         ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8", 4500),
+        ({"quant_method": "modelopt", "quant_algo": "W4A16_AWQ"}, "bf16", 2250),
+        ({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}, "fp8", 4500),
+        ({"quant_method": "modelopt", "quant_algo": "W4A8_MXFP4_FP8"}, "fp8", 4500),
+        ({"quant_method": "modelopt", "quant_algo": "W8A8_SQ_PER_CHANNEL"}, "int8", 4500),
     ],
 )
 def test_products_are_in_the_type_of_activations_where_the_file_quantises_these(lake, ask, quantization, dtype, tflops):
     found = ask(DENSE | {"quantization_config": quantization}, "DISTINCT dtype, peak_tflops", "b200", seq_len=64)
     assert found == [(dtype, tflops)]
+
+
+@pytest.mark.parametrize("algorithm", ["W4A16_AWQ", "W4A8_AWQ"])
+def test_awq_by_modelopt_has_weights_of_four_bits_and_a_scale_of_two_bytes_for_each_group(ask, algorithm):
+    quantization = {"quant_method": "modelopt", "quant_algo": algorithm, "group_size": 64}
+    [(weights,)] = ask(DENSE | {"quantization_config": quantization}, "sum(layers * weight_bytes)")
+    assert weights == (ATTENTION + 4 * MLP) * (1 / 2 + 2 / 64)
+
+
+def test_layers_quantised_by_several_algorithms_are_remarked_on(lake, ask):
+    layers = {"model.layers.0.mlp.down_proj": {"quant_algo": "NVFP4"}}
+    mixed = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": layers}
+    ask(DENSE | {"quantization_config": mixed}, "*")
+    [(remark,)] = lake.rows("SELECT remark FROM model_remarks")
+    assert remark == (
+        "quantization_config: quant_algo is MIXED_PRECISION: all layers are taken as quantised to fp8, whatever"
+        " quantized_layers gives"
+    )
 
 
 @pytest.mark.parametrize(
