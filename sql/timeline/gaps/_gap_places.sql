@@ -1,5 +1,6 @@
--- One row per gap with the region of its payload: the first four scopes of its path. If the payload
--- has no path, it takes the most frequent one of the same operation in its program.
+-- One row per gap with the region of its payload, the first four scopes of its path, and its phase.
+-- If the payload has no path, it takes the most frequent one of the same operation in its program,
+-- and the phase that goes with it unless its own is known.
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
@@ -9,6 +10,7 @@
 -- host_bound_us  DOUBLE   part in which the device waited for the host to launch work, µs
 -- payload_name   VARCHAR  operation that the device waited for
 -- region         VARCHAR  up to four scopes, joined by =>; (unattributed) if unknown
+-- phase          VARCHAR  forward, backward or recompute; NULL if unknown
 CREATE VIEW _gap_places AS
 WITH wanted AS (
     SELECT DISTINCT trace_id, payload_name AS name FROM gaps
@@ -16,17 +18,19 @@ WITH wanted AS (
 scoped AS (
     SELECT
         _device_ops.trace_id, _device_ops.kernel_id, _device_ops.program, _device_ops.name,
-        _device_ops.path
+        _device_ops.path, _device_ops.phase
     FROM _device_ops
     SEMI JOIN wanted USING (trace_id, name)
 ),
 frequent AS (
-    SELECT trace_id, program, name, arg_max(path, (calls, path)) AS path
+    SELECT
+        trace_id, program, name,
+        arg_max({'path': path, 'phase': phase}, (calls, path, phase)) AS scopes
     FROM (
-        SELECT trace_id, program, name, path, count(*) AS calls
+        SELECT trace_id, program, name, path, phase, count(*) AS calls
         FROM scoped
         WHERE path IS NOT NULL
-        GROUP BY trace_id, program, name, path
+        GROUP BY trace_id, program, name, path, phase
     )
     GROUP BY trace_id, program, name
 )
@@ -35,10 +39,11 @@ SELECT
     gaps.payload_name,
     coalesce(
         array_to_string(
-            list_slice(string_split(coalesce(scoped.path, frequent.path), '=>'), 1, 4), '=>'
+            list_slice(string_split(coalesce(scoped.path, frequent.scopes.path), '=>'), 1, 4), '=>'
         ),
         '(unattributed)'
-    ) AS region
+    ) AS region,
+    if(scoped.path IS NULL, coalesce(scoped.phase, frequent.scopes.phase), scoped.phase) AS phase
 FROM gaps
 LEFT JOIN scoped
     ON scoped.trace_id = gaps.trace_id AND scoped.kernel_id = gaps.payload_id
