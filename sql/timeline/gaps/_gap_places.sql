@@ -1,6 +1,5 @@
--- One row per gap with the region of its payload, the first four scopes of its path, and its phase.
--- If the payload has no path, it takes the most frequent one of the same operation in its program,
--- and the phase that goes with it unless its own is known.
+-- One row per gap with the phase of its payload, and its region: the first four scopes of its path.
+-- If the payload has no path, it takes the most frequent one of the same operation in its program.
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
@@ -23,14 +22,12 @@ scoped AS (
     SEMI JOIN wanted USING (trace_id, name)
 ),
 frequent AS (
-    SELECT
-        trace_id, program, name,
-        arg_max({'path': path, 'phase': phase}, (calls, path, phase)) AS scopes
+    SELECT trace_id, program, name, arg_max(path, (calls, path)) AS path
     FROM (
-        SELECT trace_id, program, name, path, phase, count(*) AS calls
+        SELECT trace_id, program, name, path, count(*) AS calls
         FROM scoped
         WHERE path IS NOT NULL
-        GROUP BY trace_id, program, name, path, phase
+        GROUP BY trace_id, program, name, path
     )
     GROUP BY trace_id, program, name
 )
@@ -39,11 +36,11 @@ SELECT
     gaps.payload_name,
     coalesce(
         array_to_string(
-            list_slice(string_split(coalesce(scoped.path, frequent.scopes.path), '=>'), 1, 4), '=>'
+            list_slice(string_split(coalesce(scoped.path, frequent.path), '=>'), 1, 4), '=>'
         ),
         '(unattributed)'
     ) AS region,
-    if(scoped.path IS NULL, coalesce(scoped.phase, frequent.scopes.phase), scoped.phase) AS phase
+    scoped.phase
 FROM gaps
 LEFT JOIN scoped
     ON scoped.trace_id = gaps.trace_id AND scoped.kernel_id = gaps.payload_id

@@ -133,7 +133,7 @@ def test_streams_of_a_device_are_taken_together(asked):
 
 def test_gaps_without_a_path_of_their_own_are_put_where_the_same_operation_usually_is(asked):
     # Case C: event 8, fusion.10, has no path; event 1 of the same name has. Nothing is cut at a prefix such as tpu_.
-    # Nor has it a phase: that of the other call goes with the path.
+    # Nor has it a phase: in a compiled program that of the other call goes with the path.
     assert asked("C", "region, phase, gaps, sum_us, payloads", "gap_regions", "sum_us DESC, region") == [
         ("model.params.blocks[0].attn.w_k", None, 1, 20, "copy.564"),
         ("_train_step=>Transformer=>layer_0=>attn", "forward", 1, 10, "fusion.10"),
