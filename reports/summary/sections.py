@@ -164,8 +164,8 @@ SECTIONS = (
         "gap_regions", "Gap Context (Region-First)",
         "Times in µs, summed over devices; shares of {whole}.",
         """
-        SELECT region, gaps, sum_us, mean_us, share_pct, payloads
-        FROM _summary_gap_regions WHERE trace_id = $1 ORDER BY sum_us DESC, region
+        SELECT region, phase, gaps, sum_us, mean_us, share_pct, payloads
+        FROM _summary_gap_regions WHERE trace_id = $1 ORDER BY sum_us DESC, region, phase
         """,
         "No gaps.", v1=_SUM,
     ),

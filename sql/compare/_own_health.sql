@@ -29,4 +29,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM step_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM host_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM ascend_checks;

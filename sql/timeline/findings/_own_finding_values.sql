@@ -155,13 +155,21 @@ SELECT
     trace_id, 'host-bound', 100 * host_bound_us / whole_us, host_bound_us,
     format(
         '{:.1f} µs in which what came next was not launched yet, {:.1f} µs of them during its '
-            || 'launch',
-        host_bound_us, in_call_us
+            || 'launch{}',
+        host_bound_us, in_call_us,
+        coalesce(
+            format(
+                '; the profiler recorded {} call{} of Python functions, which slows the host',
+                stacks.calls, if(stacks.calls = 1, '', 's')
+            ),
+            ''
+        )
     ),
     format(
         'SELECT * FROM gaps WHERE trace_id = ''{}'' ORDER BY host_bound_us DESC LIMIT 20', trace_id
     )
 FROM wholes
+LEFT JOIN _stack_traces AS stacks USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'between-programs', 100 * gap_us / whole_us, gap_us,

@@ -47,17 +47,27 @@ JOIN late USING (trace_id);
 -- evidence     VARCHAR    the figures in words
 -- query        VARCHAR    SQL that shows them
 -- suggestions  VARCHAR[]  what to try; where one call has most of the exposed communication, and
---                         so waits for another rank, stragglers are the first
+--                         so waits for another rank, stragglers are the first; not to compile
+--                         where compiled code launched most of the work
 -- priority     INTEGER    order in a report
 CREATE VIEW findings AS
 WITH rules AS (
     SELECT
         finding, priority, title, threshold, high_threshold, unit, basis, wait_suggestion,
-        string_split(suggestions, '|') AS suggested
+        suggestions, string_split(suggestions, '|') AS suggested
     FROM finding_rules
 ),
 wholes AS (
     SELECT trace_id, sum(window_us) AS whole_us FROM time_breakdown GROUP BY trace_id
+),
+compiled AS (
+    -- Runs of XLA's programs, and calls of code that PyTorch's Inductor compiled.
+    SELECT trace_id FROM programs
+    UNION
+    SELECT trace_id
+    FROM _region_sums
+    GROUP BY trace_id
+    HAVING sum(own_ns) FILTER (contains(path, '## Call CompiledFxGraph ')) > 0.5 * sum(own_ns)
 ),
 reached AS MATERIALIZED (
     SELECT trace_id, finding, value, gain_us, evidence, query
@@ -102,10 +112,13 @@ SELECT
                 suggested[wait_suggestion],
                 list_concat(suggested[:wait_suggestion - 1], suggested[wait_suggestion + 1:])
             )
+        WHEN compiled.trace_id IS NOT NULL
+            THEN string_split(replace(suggestions, ', or compile it', ''), '|')
         ELSE suggested
     END AS suggestions,
     priority
 FROM found
 JOIN rules USING (finding)
 LEFT JOIN wholes USING (trace_id)
-LEFT JOIN (SELECT trace_id, is_wait FROM _worst_collectives) USING (trace_id);
+LEFT JOIN (SELECT trace_id, is_wait FROM _worst_collectives) USING (trace_id)
+LEFT JOIN compiled USING (trace_id);

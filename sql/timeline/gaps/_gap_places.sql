@@ -1,5 +1,5 @@
--- One row per gap with the region of its payload: the first four scopes of its path. If the payload
--- has no path, it takes the most frequent one of the same operation in its program.
+-- One row per gap with the phase of its payload, and its region: the first four scopes of its path.
+-- If the payload has no path, it takes the most frequent one of the same operation in its program.
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
@@ -9,6 +9,7 @@
 -- host_bound_us  DOUBLE   part in which the device waited for the host to launch work, µs
 -- payload_name   VARCHAR  operation that the device waited for
 -- region         VARCHAR  up to four scopes, joined by =>; (unattributed) if unknown
+-- phase          VARCHAR  forward, backward or recompute; NULL if unknown
 CREATE VIEW _gap_places AS
 WITH wanted AS (
     SELECT DISTINCT trace_id, payload_name AS name FROM gaps
@@ -16,7 +17,7 @@ WITH wanted AS (
 scoped AS (
     SELECT
         _device_ops.trace_id, _device_ops.kernel_id, _device_ops.program, _device_ops.name,
-        _device_ops.path
+        _device_ops.path, _device_ops.phase
     FROM _device_ops
     SEMI JOIN wanted USING (trace_id, name)
 ),
@@ -38,7 +39,8 @@ SELECT
             list_slice(string_split(coalesce(scoped.path, frequent.path), '=>'), 1, 4), '=>'
         ),
         '(unattributed)'
-    ) AS region
+    ) AS region,
+    scoped.phase
 FROM gaps
 LEFT JOIN scoped
     ON scoped.trace_id = gaps.trace_id AND scoped.kernel_id = gaps.payload_id

@@ -1,12 +1,94 @@
+-- One row per stretch of a thread that tells the phase of what it launches: annotations of the
+-- optimizer and of the passes, and calls of modules that differentiate nothing in a trace that
+-- differentiates something. Of those of one phase that nest, the outermost.
+CREATE VIEW _phase_marks AS
+WITH names AS (
+    SELECT n.name, CASE
+        WHEN arg_min(r.direction, r.priority) = 'optimizer' THEN 'optimizer'
+        -- One that names both passes holds both.
+        WHEN bool_and(r.direction = 'forward') THEN 'forward'
+        WHEN bool_and(r.direction IN ('backward', 'weight gradient')) THEN 'backward'
+    END AS phase
+    FROM (
+        SELECT name, unnest(_matching_direction_rules(name)) AS priority
+        FROM (
+            -- torch_npu and PyTorch 1.8 write annotations as operators.
+            SELECT DISTINCT name
+            FROM events
+            WHERE lane = 'host' AND category IN ('user_annotation', 'cpu_op', 'operator')
+        )
+    ) AS n
+    JOIN direction_rules AS r ON r.priority = n.priority AND r.subject = 'annotation'
+    GROUP BY n.name
+),
+undifferentiated AS (
+    SELECT s.trace_id, s.id
+    FROM _scope_paths AS s
+    SEMI JOIN (
+        SELECT DISTINCT trace_id FROM _scope_paths WHERE phase = 'forward'
+    ) AS t ON t.trace_id = s.trace_id
+    WHERE s.kind = 'module' AND s.phase IS NULL
+),
+marks AS (
+    SELECT e.trace_id, e.pid, e.tid, e.event_id, e.start_ns, e.end_ns, n.phase
+    FROM events AS e
+    JOIN names AS n ON n.name = e.name
+    WHERE
+        e.lane = 'host' AND e.dur_ns > 0
+        -- Operators bear the names of passes as well: flash_attn_backward.
+        AND (
+            e.category = 'user_annotation'
+            OR (e.category IN ('cpu_op', 'operator') AND n.phase = 'optimizer')
+        )
+    UNION ALL
+    SELECT m.trace_id, m.pid, m.tid, m.event_id, m.start_ns, m.end_ns, 'none'
+    FROM module_calls AS m
+    JOIN undifferentiated AS u ON u.trace_id = m.trace_id AND u.id = m.event_id
+)
+SELECT trace_id, pid, tid, event_id, start_ns, end_ns, phase
+FROM marks
+WHERE phase IS NOT NULL
+QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+    PARTITION BY trace_id, pid, tid, phase ORDER BY start_ns, end_ns DESC, event_id
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+), start_ns);
+
+-- One row per device operation launched in such a stretch: in which of each phase, NULL if in none.
+CREATE VIEW _marked_kernels AS
+WITH marks AS MATERIALIZED (
+    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, phase FROM _phase_marks
+),
+asked AS (
+    SELECT k.trace_id, k.kernel_id, k.issued_pid, k.issued_tid, k.issued_ns, p.phase
+    FROM kernels AS k
+    JOIN (SELECT DISTINCT trace_id, phase FROM marks) AS p ON p.trace_id = k.trace_id
+)
+SELECT
+    a.trace_id, a.kernel_id,
+    max(m.event_id) FILTER (m.phase = 'optimizer') AS optimizer_id,
+    max(m.event_id) FILTER (m.phase = 'backward') AS backward_id,
+    max(m.event_id) FILTER (m.phase = 'forward') AS forward_id,
+    max(m.event_id) FILTER (m.phase = 'none') AS none_id
+FROM asked AS a
+ASOF JOIN marks AS m
+    ON m.trace_id = a.trace_id AND m.phase = a.phase AND m.pid = a.issued_pid
+    AND m.tid = a.issued_tid AND m.start_ns <= a.issued_ns
+WHERE a.issued_ns < m.end_ns
+GROUP BY a.trace_id, a.kernel_id;
+
 -- One row per device operation of a trace that shows training, except those that enclose others:
 -- its phase. What runs in an annotation of the optimizer belongs to the optimizer, unless a
 -- backward function, a module or a differentiated operator launched it: the optimizer does not
 -- differentiate, but may run both passes (a closure, as Lightning gives it). Else the direction of
--- its layer decides; else whether it was launched by one of these; else its name. A transposed
--- convolution runs in its forward pass the kernel that another runs in its backward pass: there the
--- operator's name decides. If a trace has a backward pass and no annotation shows its optimizer,
--- what is left of this category belongs to the optimizer: steps over lists of tensors, and the
--- clipping of their gradients.
+-- its layer decides; else whether it was launched by one of these; else its name; else the
+-- annotations of a pass around its launch. A transposed convolution runs in its forward pass the
+-- kernel that another runs in its backward pass: there the operator's name decides. If a trace has
+-- a backward pass and no annotation shows its optimizer, what is left of this category belongs to
+-- the optimizer: steps over lists of tensors, and the clipping of their gradients.
+--
+-- An annotation of a forward pass shows nothing of what runs under torch.no_grad: where operators
+-- of the trace are differentiated, some that it holds must be, and an operation in a call of a
+-- module that differentiates none is in no phase.
 --
 -- stored: meanwhile
 --
@@ -23,31 +105,13 @@ WITH names AS (
     FROM (
         SELECT subject, name, unnest(_matching_direction_rules(name)) AS priority
         FROM (
-            -- torch_npu and PyTorch 1.8 write annotations as operators.
-            SELECT DISTINCT 'annotation' AS subject, name
-            FROM events
-            WHERE lane = 'host' AND category IN ('user_annotation', 'cpu_op', 'operator')
-            UNION
-            SELECT s.subject, k.display_name
+            SELECT s.subject, k.display_name AS name
             FROM (SELECT DISTINCT display_name FROM kernels) AS k
             CROSS JOIN (VALUES ('kernel'), ('unmarked kernel')) AS s(subject)
         )
     ) AS n
     JOIN direction_rules AS r ON r.priority = n.priority AND r.subject = n.subject
     GROUP BY n.subject, n.name
-),
-notes AS (
-    SELECT e.trace_id, e.pid, e.tid, e.start_ns, e.end_ns
-    FROM events AS e
-    JOIN names AS n
-        ON n.subject = 'annotation' AND n.direction = 'optimizer' AND n.name = e.name
-    WHERE
-        e.lane = 'host' AND e.category IN ('user_annotation', 'cpu_op', 'operator')
-        AND e.dur_ns > 0
-    QUALIFY e.start_ns >= coalesce(max(e.end_ns) OVER (
-        PARTITION BY e.trace_id, e.pid, e.tid ORDER BY e.start_ns, e.end_ns DESC, e.event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), e.start_ns)
 ),
 directed AS (
     SELECT l.trace_id, l.kernel_id, any_value(p.direction) AS direction
@@ -58,21 +122,42 @@ directed AS (
     WHERE p.direction IS NOT NULL
     GROUP BY l.trace_id, l.kernel_id
 ),
-optimized AS (
-    SELECT k.trace_id, k.kernel_id
-    FROM kernels AS k
-    ASOF JOIN notes AS n
-        ON n.trace_id = k.trace_id AND n.pid = k.issued_pid AND n.tid = k.issued_tid
-        AND n.start_ns <= k.issued_ns
-    WHERE k.issued_ns < n.end_ns
+marked AS MATERIALIZED (
+    SELECT trace_id, kernel_id, optimizer_id, backward_id, forward_id, none_id FROM _marked_kernels
+),
+scopes AS (
+    SELECT trace_id, kernel_id, phase FROM kernel_scopes WHERE phase IS NOT NULL
+),
+differentiated AS (
+    SELECT DISTINCT m.trace_id, m.forward_id
+    FROM marked AS m
+    JOIN scopes AS s ON s.trace_id = m.trace_id AND s.kernel_id = m.kernel_id
+    WHERE s.phase = 'forward'
+),
+recorded AS (
+    SELECT DISTINCT trace_id FROM scopes WHERE phase = 'forward'
+),
+noted AS (
+    SELECT
+        m.trace_id, m.kernel_id, m.optimizer_id IS NOT NULL AS optimizes,
+        CASE
+            WHEN m.none_id IS NOT NULL THEN NULL
+            -- A forward pass inside the backward pass recomputes.
+            WHEN m.backward_id IS NOT NULL THEN 'backward'
+            WHEN d.forward_id IS NOT NULL THEN 'forward'
+            WHEN m.forward_id IS NOT NULL AND r.trace_id IS NULL THEN 'forward'
+        END AS phase
+    FROM marked AS m
+    LEFT JOIN differentiated AS d ON d.trace_id = m.trace_id AND d.forward_id = m.forward_id
+    LEFT JOIN recorded AS r ON r.trace_id = m.trace_id
 ),
 given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.start_ns, k.end_ns,
-        o.kernel_id IS NOT NULL AS is_marked,
+        coalesce(o.optimizes, FALSE) AS is_marked,
         coalesce(u.direction, k.category) = 'optimizer' AS may_optimize,
         CASE
-            WHEN o.kernel_id IS NOT NULL AND s.phase IS NULL THEN 'optimizer'
+            WHEN o.optimizes AND s.phase IS NULL THEN 'optimizer'
             WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
                 THEN 'backward'
             ELSE coalesce(
@@ -83,13 +168,14 @@ given AS (
                         AND NOT contains(k.op_name, 'backward')
                         THEN NULL
                     ELSE n.direction
-                END
+                END,
+                o.phase
             )
         END AS phase
     FROM kernels AS k
-    LEFT JOIN optimized AS o ON o.trace_id = k.trace_id AND o.kernel_id = k.kernel_id
+    LEFT JOIN noted AS o ON o.trace_id = k.trace_id AND o.kernel_id = k.kernel_id
     LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
-    LEFT JOIN kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
     LEFT JOIN names AS u ON u.subject = 'unmarked kernel' AND u.name = k.display_name
     ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id

@@ -7,6 +7,7 @@ torch.no_grad have numbers of autograd's nodes. Every kernel takes 5 us.
 import pytest
 
 from ...lakes import in_one_lake
+from ...launching import Trace
 from .test_training import LAYERS, Step
 
 ATTENTION = "aten::_scaled_dot_product_flash_attention"
@@ -69,3 +70,36 @@ def test_passes_under_no_grad_are_served_and_passes_that_autograd_records_are_tr
     norms = 0 if modules else 2 * LAYERS
     phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
     assert phases == [("backward", 20), ("forward", 20 - norms), ("optimizer", 2), ("other", 60 + norms)]
+
+
+@in_one_lake
+def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_path):
+    # An operator of 10 us is differentiated, at 0; its backward function runs on thread 2. Every kernel takes 5 us.
+    number = {"Sequence number": 0, "Fwd thread id": 0}
+    trace = Trace().add("cpu_op", "aten::mm", 1, 9, 1, 1, **number).run(1000, 5, 2, "nvjet_y")
+    function = "autograd::engine::evaluate_function: MmBackward0"
+    trace.add("cpu_op", function, 110, 20, 1, 2, **{**number, "Fwd thread id": 1}).run(1110, 5, 112, "nvjet_dw", tid=2)
+    trace.mark("## forward ##", 0, 100).mark("## forward: tables ##", 20, 20).run(1020, 5, 25, "pooled_lookup")
+    trace.add("python_function", "nn.Module: Teacher_0", 50, 20, 1, 1).run(1050, 5, 55, "of_the_teacher")
+    trace.mark("## backward ##", 100, 100).run(1120, 5, 120, "scale_loss")
+    trace.mark("## forward ##", 150, 20).run(1150, 5, 155, "pooled_lookup_again")
+    # Nothing in this one is differentiated.
+    trace.mark("## forward ##", 200, 100).run(1200, 5, 250, "of_an_evaluation")
+    lake = yield trace.write(tmp_path / "annotated.json")
+    found = lake.rows("SELECT phase, list(name ORDER BY start_ns) FROM _training_kernels JOIN kernels "
+                      "USING (trace_id, kernel_id, start_ns) GROUP BY phase ORDER BY phase")  # fmt: skip
+    assert found == [
+        ("backward", ["nvjet_dw", "scale_loss", "pooled_lookup_again"]),
+        ("forward", ["nvjet_y", "pooled_lookup"]),
+        ("other", ["of_the_teacher", "of_an_evaluation"]),
+    ]
+
+
+@in_one_lake
+def test_the_forward_annotation_is_enough_where_no_operator_s_number_is_recorded(tmp_path):
+    trace = Trace().mark("forward", 0, 10).run(100, 5, 5, "mm").run(200, 5, 15, "flash_bwd_kernel")
+    # One that names both passes tells neither.
+    trace.mark("forward_backward", 20, 10).run(300, 5, 25, "mm")
+    lake = yield trace.write(tmp_path / "unnumbered.json")
+    phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 1), ("forward", 1), ("other", 1)]

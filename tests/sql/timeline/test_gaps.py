@@ -10,6 +10,7 @@ import pytest
 import tracelake
 
 from ...lakes import Files, in_one_lake
+from ...launching import Trace
 from ...summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, CASES_E, write_case
 from ...support import DATA, data_file
 
@@ -132,12 +133,29 @@ def test_streams_of_a_device_are_taken_together(asked):
 
 def test_gaps_without_a_path_of_their_own_are_put_where_the_same_operation_usually_is(asked):
     # Case C: event 8, fusion.10, has no path; event 1 of the same name has. Nothing is cut at a prefix such as tpu_.
-    assert asked("C", "region, gaps, sum_us, payloads", "gap_regions", "sum_us DESC, region") == [
-        ("model.params.blocks[0].attn.w_k", 1, 20, "copy.564"),
-        ("_train_step=>Transformer=>layer_0=>attn", 1, 10, "fusion.10"),
-        ("_train_step=>rematted_computation=>layer_0=>mlp", 1, 10, "fusion.13"),
-        ("outer=>inner=>op.4", 1, 5, "outer=>inner=>op.4"),
+    # Nor has it a phase: in a compiled program that of the other call goes with the path.
+    assert asked("C", "region, phase, gaps, sum_us, payloads", "gap_regions", "sum_us DESC, region") == [
+        ("model.params.blocks[0].attn.w_k", None, 1, 20, "copy.564"),
+        ("_train_step=>Transformer=>layer_0=>attn", "forward", 1, 10, "fusion.10"),
+        ("_train_step=>rematted_computation=>layer_0=>mlp", "recompute", 1, 10, "fusion.13"),
+        ("outer=>inner=>op.4", None, 1, 5, "outer=>inner=>op.4"),
     ]  # fmt: skip
+
+
+@in_one_lake
+def test_gaps_of_the_backward_pass_are_none_of_the_forward_pass_of_their_region(tmp_path):
+    # The device waits 10 for the operator's kernel, and 30 and 40 for the two of its backward function.
+    number = {"Sequence number": 0, "Fwd thread id": 0}
+    trace = Trace().mark("## forward ##", 5, 20).add("cpu_op", "aten::mm", 10, 10, 1, 1, **number)
+    function = "autograd::engine::evaluate_function: MmBackward0"
+    trace.add("cpu_op", function, 30, 100, 1, 2, **{**number, "Fwd thread id": 1})
+    trace.run(100, 10, 0, "first").run(120, 10, 12, "nvjet_y")
+    trace.run(160, 10, 40, "nvjet_dx", tid=2).run(210, 10, 50, "nvjet_dw", tid=2)
+    lake = yield trace.write(tmp_path / "annotated.json")
+    assert lake.rows("SELECT region, phase, gaps, sum_us, payloads FROM gap_regions ORDER BY sum_us") == [
+        ("## forward ##", "forward", 1, 10, "nvjet_y"),
+        ("## forward ##", "backward", 2, 70, "nvjet_dw, nvjet_dx"),
+    ]
 
 
 def test_the_host_s_activity_is_the_innermost_at_each_moment_of_an_idle_interval(asked):

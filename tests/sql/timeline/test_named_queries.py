@@ -95,11 +95,11 @@ def test_gaps_before_an_operation_by_its_name_else_by_a_part_of_it(lake):
 
 
 def test_where_in_the_program_gaps_are(lake):
-    rows = lake.rows("SELECT payload_name, region, gaps, sum_us, max_us FROM gap_context('C', 'fusion')")
+    rows = lake.rows("SELECT payload_name, region, phase, gaps, sum_us FROM gap_context('C', 'fusion')")
     assert rows == [
         # It has no path itself, but its other call has.
-        ("fusion.10", "_train_step=>Transformer=>layer_0=>attn", 1, 10, 10),
-        ("fusion.13", "_train_step=>rematted_computation=>layer_0=>mlp", 1, 10, 10),
+        ("fusion.10", "_train_step=>Transformer=>layer_0=>attn", "forward", 1, 10),
+        ("fusion.13", "_train_step=>rematted_computation=>layer_0=>mlp", "recompute", 1, 10),
     ]
     whole = dict(lake.rows("SELECT region, sum_us FROM gap_regions JOIN traces USING (trace_id) WHERE trace = 'C'"))
     assert [whole[region] for _, region, *_ in rows] == [10, 10]

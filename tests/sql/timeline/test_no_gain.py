@@ -1,4 +1,4 @@
-"""Time that is no gain: held work, what was only captured, hidden copies, a cold first pass."""
+"""Time that is no gain: held work, what was only captured, hidden copies, a profiler's own work, a cold first pass."""
 
 import pytest
 
@@ -81,6 +81,51 @@ def test_the_launch_itself_is_told_from_what_comes_before_it(tmp_path):
     [(value, evidence)] = lake.rows("SELECT value, evidence FROM findings WHERE finding = 'host-bound'")
     assert value == 80
     assert evidence == "80.0 µs in which what came next was not launched yet, 60.0 µs of them during its launch"
+
+
+def late(names):
+    """Return a trace whose device waits 80 of 100 µs for a host that calls so named Python functions."""
+    trace = Trace().run(0, 10, -5, "a").run(90, 10, 89, "b")
+    for nth, name in enumerate(names):
+        trace.add("python_function", name, 10 + nth, 1, 1, 1)
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("names", "severity", "told"),
+    [
+        (["train.py(7): step", "nn.Module: Mlp_0"], [("warning", 80)], "1 call of Python functions"),
+        (["train.py(7): step"] * 2, [("warning", 80)], "2 calls of Python functions"),
+        (["nn.Module: Mlp_0"], [], None),
+    ],
+)
+@in_one_lake
+def test_a_late_host_may_be_late_because_stacks_were_recorded(tmp_path, names, severity, told):
+    lake = yield late(names).write(tmp_path / f"{len(names)}{told is None}.json")
+    assert lake.rows("SELECT severity, value FROM host_checks") == severity
+    [(evidence,)] = lake.rows("SELECT evidence FROM findings WHERE finding = 'host-bound'")
+    whole = "80.0 µs in which what came next was not launched yet, 1.0 µs of them during its launch"
+    assert evidence == whole + (f"; the profiler recorded {told}, which slows the host" if told else "")
+
+
+@in_one_lake
+def test_a_host_that_is_in_time_is_not_doubted(tmp_path):
+    trace = Trace().run(0, 50, -5).run(50, 50, 10).add("python_function", "train.py(7): step", 5, 90, 1, 1)
+    lake = yield trace.write(tmp_path / "busy.json")
+    assert lake.rows("SELECT severity, value FROM health WHERE \"check\" = 'stacks_recorded'") == [("ok", 0)]
+
+
+@pytest.mark.parametrize(
+    ("until", "advice"),
+    [(86.5, "Capture the pass in a graph."), (4, "Capture the pass in a graph, or compile it.")],
+)
+@in_one_lake
+def test_what_runs_compiled_is_not_to_be_compiled(tmp_path, until, advice):
+    # Of 20 µs of operations the second 12 are launched inside the compiled graph, or none.
+    trace = Trace().run(0, 8, 1, "a").run(88, 12, 85, "b")
+    trace.mark("## Call CompiledFxGraph fp5r5pk7 ##", 3, until - 3)
+    lake = yield trace.write(tmp_path / f"until{until}.json")
+    assert lake.rows("SELECT suggestions[1] FROM findings WHERE finding = 'host-bound'") == [(advice,)]
 
 
 def passes_of(path, durations):
