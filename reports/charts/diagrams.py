@@ -123,8 +123,11 @@ def _stack(dims: Dims, kinds: Sequence[tuple[str, int]]) -> Diagram:
         lines = [f"{layers} {_BY} {kind}" for kind, layers in each.items()]
         nodes.append(Node("run0", (f"{sum(each.values())} layers, kinds in turn:", *lines), 2))
     last = len(nodes)
+    nodes.append(Node("final", ("final norm",), last))
+    if not dims["has_head"]:
+        nodes.append(Node("states", (f"hidden states [B, S, {hidden:,}]",), last + 1, shape="round"))
+        return Diagram("The stack", tuple(nodes), _chain([node.id for node in nodes]))
     nodes += [
-        Node("final", ("final norm",), last),
         Node("head", ("output head" + (", the embedding's weights" if dims["tied_embeddings"] else ""),
                       f"{hidden:,} {_BY} {vocabulary:,}"), last + 1),
         Node("logits", (f"logits [B, S, {vocabulary:,}]",), last + 2, shape="round"),
