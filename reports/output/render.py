@@ -315,7 +315,7 @@ def shown_value(value: Any) -> str:
     if isinstance(value, float):
         return decimal(value)
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
+        return value.isoformat(sep=" ", timespec="seconds")
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _as_text(value)

