@@ -23,8 +23,9 @@
 -- is_core     BOOLEAN    scores and values of attention
 -- has_pairs   BOOLEAN    the pass has its pairs of query and key, on which attention depends
 -- split_rule  VARCHAR    how ranks share the first of the operators
--- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind; with those of the backward
---                        pass if it is_trained, as in _priced_scenarios: 3 times, attention 3.5
+-- forward_flop  DOUBLE   FLOP of all ranks, in all layers of the kind
+-- model_flop  DOUBLE     these, with those of the backward pass if it is_trained, as in
+--                        _priced_scenarios: 3 times, attention 3.5
 CREATE VIEW _pass_units AS
 WITH singles AS (
     SELECT
@@ -35,7 +36,8 @@ WITH singles AS (
         o.weight_bytes + o.activation_bytes + o.kv_bytes + o.temporary_bytes AS bytes,
         CASE WHEN o.flop > 0 AND o.category <> 'attention_core' THEN o.n_rank END AS n,
         CASE WHEN o.flop > 0 AND o.category <> 'attention_core' THEN o.k_rank END AS k,
-        o.flop * o.layers * CASE
+        o.flop * o.layers AS forward_flop,
+        forward_flop * CASE
             WHEN NOT s.is_trained THEN 1.0
             WHEN o.category = 'attention_core' THEN 3.5
             ELSE 3.0
@@ -68,6 +70,7 @@ SELECT
     min(op_seq) AS op_seq, bool_or(called.fuses) AND count(*) > 1 AS is_fused,
     bool_or(is_expert) AS is_expert, bool_or(is_core) AS is_core,
     bool_and(has_pairs) AS has_pairs,
-    arg_min(split_rule, op_seq) AS split_rule, CAST(sum(model_flop) AS DOUBLE) AS model_flop
+    arg_min(split_rule, op_seq) AS split_rule, CAST(sum(forward_flop) AS DOUBLE) AS forward_flop,
+    CAST(sum(model_flop) AS DOUBLE) AS model_flop
 FROM named
 GROUP BY trace_id, rank, device, pass_id, tp, layer_kind, called.unit;
