@@ -175,3 +175,23 @@ def test_the_last_gradients_of_a_micro_batch_are_its_own_though_no_name_says_so(
     parts = {(pass_, part): names for pass_, part, names in lake.rows(PARTS)}
     assert [parts[pass_, "epilogue"][-3:] for pass_ in (0, 2, 4)] == [last] * 3
     assert [parts[pass_, "prologue"] for pass_ in range(6)] == [["indexSelectLargeIndex"]] * 6
+
+
+class Stage(Unnamed):
+    """Writes the middle stage of a pipeline: neither tokens enter nor a loss, and nothing is computed again."""
+
+    def batch(self):
+        for nth in range(self.layers):
+            start = self.now
+            for kernel in self.layer:
+                self.launch(kernel, 1)
+            self.event("cpu_op", "MyLayer", start, 1, **self.number(nth, 0))
+        for nth in reversed(range(self.layers)):
+            self.function("MyLayerBackward", [], nth, 1, again=self.again)
+
+
+@in_one_lake
+def test_forward_layers_with_backward_kernels_between_them_are_of_two_passes(tmp_path):
+    gradients = ["nvjet_dx", "nvjet_dw", "fused_grad_kernel"]
+    lake = yield Stage(FULL, gradients, (), layers=2, batches=4).write(tmp_path / "stage.json")
+    assert lake.rows(LAYERS_SEEN) == [(None, batch, layer, FULL) for batch in range(3 * 4) for layer in range(2)]
