@@ -55,8 +55,8 @@ CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id, kernel_id, start_ns, end_ns, dur_ns, state,
-        counted_flop, flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
-        dtype, category,
+        counted_flop, flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us,
+        peak_gbps, has_flop, dtype, category,
         max(end_ns) OVER (
             PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -108,30 +108,26 @@ models AS (
     WHERE len(u.ops) = 1
     GROUP BY u.trace_id, u.device, u.pass_id
 ),
-modelled AS (
+based AS (
     SELECT
-        p.*, m.gpus, m.full_flop,
+        p.trace_id, p.rank, p.device, p.pass_id, p.kernel_count, p.sum_ns, p.mapped_ns,
+        p.overhead_ns, p.unmapped_ns, p.flop, p.template_flop, p.recomputed_flop, p.covered_ns,
+        p.multiplying_ns, p.peak_us, p.priced_flop, p.bytes, p.peak_gbps, p.roof_us, p.sources,
+        p.has_attention, m.gpus,
         CASE
             WHEN p.covered_ns = p.multiplying_ns
                 AND abs(p.forward_flop + p.backward_flop + coalesce(p.recomputed_flop, 0) - p.flop)
                     < 0.001 * p.flop
                 THEN m.forward_flop * (1 + p.backward_flop / p.forward_flop)
-        END AS run_flop
+        END AS run_flop,
+        CASE WHEN run_flop < 0.98 * m.full_flop THEN run_flop ELSE m.full_flop END AS model_flop,
+        unnest([
+            {'basis': 'wall', 'time_ns': p.wall_ns}, {'basis': 'busy', 'time_ns': p.busy_ns},
+            {'basis': 'sum', 'time_ns': p.sum_ns}
+        ]) AS b
     FROM passed AS p
     LEFT JOIN models AS m
         ON m.trace_id = p.trace_id AND m.device = p.device AND m.pass_id = p.pass_id
-),
-based AS (
-    SELECT
-        trace_id, rank, device, pass_id, kernel_count, sum_ns, mapped_ns, overhead_ns, unmapped_ns,
-        flop, template_flop, recomputed_flop, covered_ns, multiplying_ns, peak_us, priced_flop,
-        bytes, peak_gbps, roof_us, sources, has_attention, gpus,
-        CASE WHEN run_flop < 0.98 * full_flop THEN run_flop ELSE full_flop END AS model_flop,
-        unnest([
-            {'basis': 'wall', 'time_ns': wall_ns}, {'basis': 'busy', 'time_ns': busy_ns},
-            {'basis': 'sum', 'time_ns': sum_ns}
-        ]) AS b
-    FROM modelled
 ),
 shares AS (
     SELECT
