@@ -2,12 +2,13 @@
 -- between passes. The longest time without a kernel separates the epilogue of one pass from the
 -- prologue of the next. Evidence on either side limits where that may be: a kernel launched in the
 -- call or the step of one of the two passes belongs to that pass, as does one whose row in a table
--- has the number of that pass's step. If sampling, or a gather of the embedding, follows the
--- longest product, the product is the head of the pass before, which also has sampling, loss,
--- backward kernels and the optimizer; the first gather after these belongs to the next. The longest
--- idle time is the gap, without what passes of other series run in it, and copies before it are in
--- the epilogue. If rules assign kernels to passes, they decide, and the gap is the time between the
--- kernels of the two passes.
+-- has the number of that pass's step. Between a forward pass and a backward one the first backward
+-- kernel begins the prologue. If sampling, or a gather of the embedding, follows the longest
+-- product, the product is the head of the pass before, which also has sampling, loss, backward
+-- kernels and the optimizer; the first gather after these belongs to the next. The longest idle
+-- time is the gap, without what passes of other series run in it, and copies before it are in the
+-- epilogue. If rules assign kernels to passes, they decide, and the gap is the time between the
+-- kernels of the two passes. A kernel is backward by its name, or launched by a backward function.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -96,20 +97,27 @@ numbers AS (
 evidence AS (
     SELECT
         trace_id, device, pass_id, max(call_ns) AS call_ns, max(step_ns) AS step_ns,
-        max(step_number) AS step_number
+        max(step_number) AS step_number, max(direction) AS direction
     FROM (
-        SELECT trace_id, device, pass_id, call_ns, NULL AS step_ns, NULL AS step_number FROM calls
+        SELECT
+            trace_id, device, pass_id, call_ns, NULL AS step_ns, NULL AS step_number,
+            NULL AS direction
+        FROM calls
         UNION ALL
-        SELECT trace_id, device, pass_id, NULL, step_ns, NULL FROM pass_steps
+        SELECT trace_id, device, pass_id, NULL, step_ns, NULL, NULL FROM pass_steps
         UNION ALL
-        SELECT trace_id, device, pass_id, NULL, NULL, step_number FROM numbers
+        SELECT trace_id, device, pass_id, NULL, NULL, step_number, NULL FROM numbers
+        UNION ALL
+        SELECT DISTINCT trace_id, device, pass_id, NULL, NULL, NULL, direction
+        FROM _kernel_places
+        WHERE layer_id IS NOT NULL AND direction IS NOT NULL
     )
     GROUP BY trace_id, device, pass_id
 ),
 known AS (
     SELECT
         n.*, k.issued_ns, k.category, s.call_ns, r.step_number,
-        b.name IS NOT NULL AS is_backward
+        b.name IS NOT NULL OR l.kernel_id IS NOT NULL AS is_backward
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
     LEFT JOIN _kernel_series AS s ON s.trace_id = n.trace_id AND s.kernel_id = n.kernel_id
@@ -117,6 +125,7 @@ known AS (
         ON r.trace_id = n.trace_id AND r.kernel_id = n.kernel_id
     LEFT JOIN _backward_names AS b
         ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
+    LEFT JOIN _backward_launches AS l ON l.trace_id = n.trace_id AND l.kernel_id = n.kernel_id
     WHERE n.pass_before IS DISTINCT FROM n.pass_after
 ),
 stepped AS (
@@ -127,7 +136,12 @@ stepped AS (
 sided AS (
     SELECT
         n.* EXCLUDE (issued_ns, category, call_ns, step_number, is_backward, step_ns),
+        -- The backward kernels between a forward pass and a backward one.
+        coalesce(
+            n.is_backward AND b.direction = 'forward' AND a.direction <> 'forward', FALSE
+        ) AS is_turned,
         CASE
+            WHEN is_turned AND n.kind <> 'memory' THEN 'after'
             WHEN n.call_ns = b.call_ns THEN 'before'
             WHEN n.call_ns = a.call_ns THEN 'after'
             -- A step around both passes shows nothing.
@@ -138,10 +152,13 @@ sided AS (
             WHEN n.step_number = a.step_number AND b.step_number IS DISTINCT FROM a.step_number
                 THEN 'after'
         END AS side,
-        CASE WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
-            AS product_ns,
-        n.category IN ('sampling', 'loss', 'optimizer') OR n.is_backward AS is_ending,
-        n.category = 'optimizer' OR n.is_backward AS is_trained,
+        CASE
+            WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL AND NOT is_turned
+                THEN n.dur_ns
+        END AS product_ns,
+        NOT is_turned
+        AND (n.category IN ('sampling', 'loss', 'optimizer') OR n.is_backward) AS is_ending,
+        NOT is_turned AND (n.category = 'optimizer' OR n.is_backward) AS is_trained,
         n.category IN ('index', 'embedding') AND NOT n.is_backward AS is_gather
     FROM stepped AS n
     LEFT JOIN evidence AS b
@@ -170,7 +187,8 @@ limited AS (
         *,
         greatest(
             max(seq) FILTER (side = 'before') OVER region,
-            CASE WHEN has_head THEN coalesce(ending_seq, head_seq) END, -1
+            CASE WHEN has_head THEN coalesce(ending_seq, head_seq) END,
+            min(seq) FILTER (is_turned AND kind <> 'memory') OVER region - 1, -1
         ) AS low_seq,
         least(
             min(seq) FILTER (side = 'after') OVER region,

@@ -43,6 +43,12 @@ begun AS (
     FROM attentions AS a
     JOIN orders AS o ON o.trace_id = a.trace_id AND o.device = a.device
 ),
+-- Beats in which a backward function launches something.
+reversals AS (
+    SELECT DISTINCT trace_id, series, device, beat
+    FROM heard
+    SEMI JOIN _backward_launches USING (trace_id, kernel_id)
+),
 pauses AS (
     SELECT trace_id, series, device, beat, max(idle_ns) AS pause_ns
     FROM heard
@@ -67,13 +73,19 @@ turns AS (
         d.trace_id, d.series, d.device, d.beat, d.graph_id,
         lead(d.graph_id) OVER lane AS next_graph_id, d.call_ns,
         lead(d.call_ns) OVER lane AS next_call_ns,
-        d.is_backward <> lead(d.is_backward) OVER lane AS is_turn,
+        -- A forward attention is also followed by another pass if a backward one runs before the
+        -- next attention.
+        d.is_backward <> lead(d.is_backward) OVER lane
+        OR (r.beat IS NOT NULL AND NOT d.is_backward) AS is_turn,
         coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
         lead(coalesce(CASE WHEN d.issued_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
             AS next_step_ns
     FROM on_device AS d
     ASOF LEFT JOIN _host_steps AS s
         ON s.trace_id = d.trace_id AND s.start_ns <= d.issued_ns
+    LEFT JOIN reversals AS r
+        ON r.trace_id = d.trace_id AND r.series = d.series AND r.device = d.device
+        AND r.beat = d.beat
     WINDOW lane AS (PARTITION BY d.trace_id, d.series, d.device ORDER BY d.beat)
 ),
 found AS (

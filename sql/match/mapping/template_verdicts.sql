@@ -22,7 +22,8 @@
 -- extra          BIGINT   kinds of products that only the trace runs, layer by layer
 -- template_flop  DOUBLE   FLOP of a rank by the template, attention included
 -- trace_flop     DOUBLE   FLOP by the trace
--- coverage_pct   DOUBLE   share of the pass's kernel time in operators that match or are close
+-- coverage_pct   DOUBLE   share of the kernel time, without backward kernels, in operators that
+--                         match or are close
 CREATE VIEW template_verdicts AS
 WITH judged AS (
     SELECT

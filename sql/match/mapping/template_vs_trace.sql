@@ -1,10 +1,14 @@
 -- One row per forward pass, layer and unit that multiplies, and per shape of products that are no
--- unit of the template: the sum of its kernels.
+-- unit of the template: the sum of its kernels. The template is of the forward pass: kernels that
+-- the backward one runs are not compared with it.
 CREATE VIEW _unit_sums AS
 WITH timed AS (
     SELECT
         *, sum(dur_ns) OVER (PARTITION BY trace_id, device, pass_id) / 1000.0 AS pass_us
     FROM _pass_kernel_roofs
+    ANTI JOIN (
+        SELECT trace_id, kernel_id FROM kernel_scopes WHERE phase IN ('backward', 'recompute')
+    ) USING (trace_id, kernel_id)
 )
 SELECT
     trace_id, rank, device, pass_id, layer_id, unit, count(*) AS kernel_count,
@@ -18,7 +22,8 @@ GROUP BY
     CASE WHEN unit IS NULL THEN k END;
 
 -- One row per complete forward pass, layer and operator: what it should compute on a rank by the
--- template of the trace's model, and what it computed by the shapes in the trace.
+-- template of the trace's model, and what it computed by the shapes in the trace. Kernels of phase
+-- backward or recompute (see kernel_scopes) are left out: the template has no backward pass.
 --
 -- Operators with FLOP are compared: matrix products and the core of attention. Fused ones are one
 -- row if the trace runs them fused. FLOP of the trace come only from shapes or annotations, never
@@ -41,8 +46,8 @@ GROUP BY
 -- k              BIGINT   its inner dimension
 -- kernel_count   BIGINT   kernels that run it
 -- sum_us         DOUBLE   sum of their durations, µs
--- pass_us        DOUBLE   sum of the durations of all kernels of the pass, µs; NULL if none of
---                         them runs the operator
+-- pass_us        DOUBLE   sum of the durations of the pass's kernels that are compared, µs; NULL
+--                         if none of them runs the operator
 -- split_rule     VARCHAR  how ranks share the operator by the template
 -- status         VARCHAR  match: within 0.5 %; close: within 5 %; differs; replicated: a match
 --                         that every rank computes in full; no_shape: it runs, but its FLOP

@@ -9,6 +9,12 @@
 -- them the share is also called hardware FLOP utilization (HFU). The MFU of the paper on PaLM
 -- (Chowdhery et al. 2022, appendix B) leaves them out: without recomputed_flop.
 --
+-- In a training step the model's FLOP are three times those of its forward pass, of attention 3.5
+-- times: a product is followed by those of the gradients of its input and of its weights. Frozen
+-- weights (LoRA) have no gradient, and a capture may end before the backward pass does. So if the
+-- FLOP and the phase (kernel_scopes) of all products are known, and the step has fewer by more than
+-- 2 %, model_flop has the ratio of backward to forward FLOP that the trace has.
+--
 -- key: trace_id, device, pass_id, time_basis
 --
 -- trace_id            VARCHAR  trace
@@ -40,8 +46,9 @@
 -- mbu                 DOUBLE   bytes over the time and the bandwidth, a fraction
 -- roof_us             DOUBLE   minimum time of the kernels one by one, µs
 -- roofline_eff        DOUBLE   roof_us over the time, a fraction
--- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template; NULL if
---                              layers are missing or the pairs are unknown
+-- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template, with the
+--                              backward pass as above; NULL if layers are missing or the pairs are
+--                              unknown
 -- gpus                BIGINT   chips that share them: tensor times pipeline parallel
 -- cluster_mfu         DOUBLE   model_flop over the time, the chips and the peak, a fraction
 -- over_100_causes     VARCHAR  possible reasons where one of these fractions is above 1, separated
@@ -49,9 +56,9 @@
 CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT
-        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, state, counted_flop,
-        flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
-        has_bytes, dtype, category,
+        trace_id, rank, device, pass_id, layer_id, kernel_id, start_ns, end_ns, dur_ns, state,
+        counted_flop, flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us,
+        peak_gbps, has_flop, has_bytes, dtype, category,
         NOT coalesce(is_apart, FALSE) AS is_moving,
         max(end_ns) OVER (
             PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
@@ -77,6 +84,11 @@ passed AS (
         sum(o.counted_flop) AS flop,
         sum(o.counted_flop) FILTER (o.flop_source = 'template') AS template_flop,
         sum(o.counted_flop) FILTER (s.phase = 'recompute') AS recomputed_flop,
+        -- What autograd does not record in a layer is not trained, but part of the forward pass.
+        sum(o.counted_flop) FILTER (
+            s.phase = 'forward' OR (s.phase IS NULL AND o.layer_id IS NOT NULL)
+        ) AS forward_flop,
+        coalesce(sum(o.counted_flop) FILTER (s.phase = 'backward'), 0) AS backward_flop,
         list(DISTINCT o.flop_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
         sum(o.counted_flop_us) AS peak_us,
         sum(o.counted_flop) FILTER (o.counted_flop_us IS NOT NULL) AS priced_flop,
@@ -96,7 +108,8 @@ passed AS (
 models AS (
     SELECT
         u.trace_id, u.device, u.pass_id, any_value(u.tp * coalesce(t.pp, 1)) AS gpus,
-        CASE WHEN bool_and(u.has_pairs) THEN sum(u.model_flop) END AS model_flop
+        CASE WHEN bool_and(u.has_pairs) THEN sum(u.model_flop) END AS full_flop,
+        sum(u.forward_flop) AS forward_flop
     FROM _pass_units AS u
     JOIN traces AS t ON t.trace_id = u.trace_id
     JOIN passes AS p
@@ -107,14 +120,24 @@ models AS (
 ),
 based AS (
     SELECT
-        trace_id, rank, device, pass_id, kernel_count, sum_ns, mapped_ns, overhead_ns, unmapped_ns,
-        flop, template_flop, recomputed_flop, covered_ns, multiplying_ns, peak_us, priced_flop,
-        moved_ns, moving_ns, bytes, peak_gbps, roof_us, sources, has_attention,
+        p.trace_id, p.rank, p.device, p.pass_id, p.kernel_count, p.sum_ns, p.mapped_ns,
+        p.overhead_ns, p.unmapped_ns, p.flop, p.template_flop, p.recomputed_flop, p.covered_ns,
+        p.multiplying_ns, p.peak_us, p.priced_flop, p.moved_ns, p.moving_ns, p.bytes, p.peak_gbps,
+        p.roof_us, p.sources, p.has_attention, m.gpus,
+        CASE
+            WHEN p.covered_ns = p.multiplying_ns
+                AND abs(p.forward_flop + p.backward_flop + coalesce(p.recomputed_flop, 0) - p.flop)
+                    < 0.001 * p.flop
+                THEN m.forward_flop * (1 + p.backward_flop / p.forward_flop)
+        END AS run_flop,
+        CASE WHEN run_flop < 0.98 * m.full_flop THEN run_flop ELSE m.full_flop END AS model_flop,
         unnest([
-            {'basis': 'wall', 'time_ns': wall_ns}, {'basis': 'busy', 'time_ns': busy_ns},
-            {'basis': 'sum', 'time_ns': sum_ns}
+            {'basis': 'wall', 'time_ns': p.wall_ns}, {'basis': 'busy', 'time_ns': p.busy_ns},
+            {'basis': 'sum', 'time_ns': p.sum_ns}
         ]) AS b
-    FROM passed
+    FROM passed AS p
+    LEFT JOIN models AS m
+        ON m.trace_id = p.trace_id AND m.device = p.device AND m.pass_id = p.pass_id
 ),
 shares AS (
     SELECT
@@ -130,15 +153,13 @@ shares AS (
         p.peak_us * 1e3 / nullif(p.b.time_ns, 0) AS mfu, p.bytes,
         100.0 * p.moved_ns / nullif(p.moving_ns, 0) AS bytes_covered_pct,
         p.bytes / nullif(p.b.time_ns, 0) / p.peak_gbps AS mbu, p.roof_us,
-        p.roof_us * 1e3 / nullif(p.b.time_ns, 0) AS roofline_eff, m.model_flop, m.gpus,
-        m.model_flop / nullif(p.b.time_ns, 0) / 1e3 / m.gpus
+        p.roof_us * 1e3 / nullif(p.b.time_ns, 0) AS roofline_eff, p.model_flop, p.gpus,
+        p.model_flop / nullif(p.b.time_ns, 0) / 1e3 / p.gpus
         / nullif(p.priced_flop / nullif(p.peak_us, 0) / 1e6, 0) AS cluster_mfu, p.sources,
         p.has_attention
     FROM based AS p
     LEFT JOIN pass_workloads AS w
         ON w.trace_id = p.trace_id AND w.device = p.device AND w.pass_id = p.pass_id
-    LEFT JOIN models AS m
-        ON m.trace_id = p.trace_id AND m.device = p.device AND m.pass_id = p.pass_id
 )
 SELECT
     trace_id, rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us,

@@ -107,6 +107,10 @@ norm      | void cuComputePartGradGammaBeta<float, float, c10::BFloat16, false>(
 norm      | void at::native::(anonymous namespace)::cuComputeGradGammaBeta<float, float>(float const*)
 norm      | void at::native::(anonymous namespace)::cuComputeGradInput<float, float>(float const*)
 quant     | vllm::gptq::reconstruct_exllama_4bit_kernel
+norm      | void at::native::(anonymous namespace)::Compute1dBackwardFusedParamsCUDAKernel<float>(long)
+activation | _fg_kernel
+activation | _DWf_DW_dfg_kernel
+quant     | void kdequant_mm_int32_fp16<4, 512>(int*, float*, float*, __half*, __half*, int, int, int)
 gemm      | void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 8>(__half const*)
 activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
 activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)

@@ -96,12 +96,15 @@ def test_what_a_checkpoint_around_one_layer_computes_again_and_goes_back_through
 class Unnamed(Checkpointed):
     """Writes steps whose modules, loss and gradients have no names that tell: autograd's functions alone show them."""
 
-    def __init__(self, layer, again, gradients, layers=4, batches=1):
+    def __init__(self, layer, again, gradients, layers=4, batches=1, first=(), last=()):
         super().__init__()
+        self.first, self.last = first, last
         self.steps, self.optimizer, self.layers, self.batches = 3, "adam_kernel", layers, batches
         self.layer, self.again, self.gradients = layer, again, gradients
 
     def batch(self):
+        for kernel in self.first:
+            self.launch(kernel, 1)
         for nth in range(self.layers):
             start = self.now
             for kernel in self.layer:
@@ -117,12 +120,20 @@ class Unnamed(Checkpointed):
             for kernel in before:
                 self.function("MmBackward0", [kernel], 10, 1)
             self.function("CheckpointFunctionBackward", after, nth, 1, again=self.again)
+        for kernel in self.last:
+            self.function("MulBackward0", [], 10, 1, again=[kernel])
 
 
 FULL = ["rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_out", "rms_norm_kernel", "nvjet_ffn"]
 LAYERS_SEEN = (
     "SELECT direction, pass_id, layer_id, list(name ORDER BY position) FROM layer_kernels "
     "JOIN passes USING (trace_id, device, pass_id) GROUP BY ALL ORDER BY min(layer_kernels.start_ns)"
+)
+
+
+PARTS = (
+    "SELECT pass_id, part, list(name ORDER BY p.start_ns) FROM _part_kernels AS p "
+    "JOIN kernels USING (trace_id, kernel_id) GROUP BY ALL ORDER BY min(p.start_ns)"
 )
 
 
@@ -139,6 +150,11 @@ def test_layers_computed_again_by_backward_functions_are_a_pass_of_their_own_tho
         expected += [("forward", 2 * batch, layer, FULL) for layer in range(layers)]
         expected += [("backward", 2 * batch + 1, layer, FULL + gradients) for layer in reversed(range(layers))]
     assert lake.rows(LAYERS_SEEN) == expected
+    # The backward pass begins with the first gradient, be it the loss's.
+    assert lake.rows(PARTS)[:2] == [
+        (0, "epilogue", ["rms_norm_kernel", "nvjet_head", "triton_red_fused_exp_sub_0"]),
+        (1, "prologue", ["triton_poi_fused_mul_1", "nvjet_dx", "nvjet_dw"]),
+    ]
 
 
 @in_one_lake
@@ -147,3 +163,35 @@ def test_attention_that_alone_is_computed_again_is_no_layer(tmp_path):
     gradients = (["nvjet_dx", "rms_norm_backward_kernel"], ["flash_bwd_kernel", "nvjet_dx", "rms_norm_backward_kernel"])
     lake = yield Unnamed(FULL, ["flash_fwd_kernel"], gradients).write(tmp_path / "core.json")
     assert lake.rows(LAYERS_SEEN) == [(None, step, layer, FULL) for step in range(3) for layer in range(4)]
+
+
+@in_one_lake
+def test_the_last_gradients_of_a_micro_batch_are_its_own_though_no_name_says_so(tmp_path):
+    # As where the embedding is frozen: its gradient, whose name would tell, is not computed.
+    gradients = (["nvjet_dx", "rms_norm_backward_kernel"], ["flash_bwd_kernel", "rms_norm_backward_kernel"])
+    last = ["nvjet_dx", "scale_kernel", "nvjet_dx"]
+    step = Unnamed(FULL, ["flash_fwd_kernel"], gradients, batches=2, first=["indexSelectLargeIndex"], last=last)
+    lake = yield step.write(tmp_path / "last.json")
+    parts = {(pass_, part): names for pass_, part, names in lake.rows(PARTS)}
+    assert [parts[pass_, "epilogue"][-3:] for pass_ in (0, 2, 4)] == [last] * 3
+    assert [parts[pass_, "prologue"] for pass_ in range(6)] == [["indexSelectLargeIndex"]] * 6
+
+
+class Stage(Unnamed):
+    """Writes the middle stage of a pipeline: neither tokens enter nor a loss, and nothing is computed again."""
+
+    def batch(self):
+        for nth in range(self.layers):
+            start = self.now
+            for kernel in self.layer:
+                self.launch(kernel, 1)
+            self.event("cpu_op", "MyLayer", start, 1, **self.number(nth, 0))
+        for nth in reversed(range(self.layers)):
+            self.function("MyLayerBackward", [], nth, 1, again=self.again)
+
+
+@in_one_lake
+def test_forward_layers_with_backward_kernels_between_them_are_of_two_passes(tmp_path):
+    gradients = ["nvjet_dx", "nvjet_dw", "fused_grad_kernel"]
+    lake = yield Stage(FULL, gradients, (), layers=2, batches=4).write(tmp_path / "stage.json")
+    assert lake.rows(LAYERS_SEEN) == [(None, batch, layer, FULL) for batch in range(3 * 4) for layer in range(2)]
