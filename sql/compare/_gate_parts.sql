@@ -55,13 +55,13 @@ wholes AS (
 )
 SELECT
     trace_id, metric, part, list_aggregate(us, 'median') AS value,
-    _steps_spread(list_sort(us), steps, FALSE) AS spread,
+    _steps_spread(list_sort(us), steps, 'median') AS spread,
     busy_us AS whole
 FROM listed
 JOIN wholes USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'idle', 'idle', median(idle_us),
-    _steps_spread(list(idle_us ORDER BY idle_us), count(idle_us), FALSE), median(dur_us)
+    _steps_spread(list(idle_us ORDER BY idle_us), count(idle_us), 'median'), median(dur_us)
 FROM device_steps
 GROUP BY trace_id;

@@ -52,21 +52,21 @@ summed AS (
     SELECT
         trace_id, median(dur_us) AS median_us, quantile_cont(dur_us, 0.9) AS p90_us,
         -- A tail is itself a spread.
-        CASE WHEN count(dur_us) >= 3 THEN [3 * mad(dur_us), 0, 0] END AS p90_spread_us,
-        _steps_spread(list(dur_us ORDER BY dur_us), count(dur_us), FALSE) AS spread_us,
+        CASE WHEN count(dur_us) >= 3 THEN [3 * mad(dur_us), NULL, NULL] END AS p90_spread_us,
+        _steps_spread(list(dur_us ORDER BY dur_us), count(dur_us), 'median') AS spread_us,
         median(compute_us) AS compute_us,
-        _steps_spread(list(compute_us ORDER BY compute_us), count(compute_us), FALSE)
+        _steps_spread(list(compute_us ORDER BY compute_us), count(compute_us), 'median')
             AS compute_spread_us,
         median(period_us) AS period_us,
-        _steps_spread(list(period_us ORDER BY period_us), count(period_us), FALSE)
+        _steps_spread(list(period_us ORDER BY period_us), count(period_us), 'median')
             AS period_spread_us,
         avg(communication_share) AS communication_share,
         _steps_spread(
             list(communication_share ORDER BY communication_share), count(communication_share),
-            TRUE
+            'mean'
         ) AS communication_spread,
         avg(idle_share) AS idle_share,
-        _steps_spread(list(idle_share ORDER BY idle_share), count(idle_share), TRUE)
+        _steps_spread(list(idle_share ORDER BY idle_share), count(idle_share), 'mean')
             AS idle_spread
     FROM comparison_bases
     LEFT JOIN measured USING (trace_id)

@@ -27,10 +27,12 @@
 --                       the noisier trace, in the unit of change: three times their median
 --                       absolute deviation; for shares, and for fewer than eight steps, Student's
 --                       interval if that is larger (5 % over all measures), except for step_p90,
---                       since a tail is itself a spread; for medians, if larger, twice the smaller
---                       of the distances by which the 95 % intervals of both reach towards the
---                       other; NULL if a trace has fewer than three steps, or three, which have
---                       two periods, for period_median: then the threshold alone decides
+--                       since a tail is itself a spread. From eight steps on, for shares at most
+--                       1.5 times that interval; for medians at most 1.5 times the distances
+--                       together by which the 95 % intervals of both reach towards each other, and
+--                       at least twice the smaller. NULL if a trace has fewer than three steps, or
+--                       three, which have two periods, for period_median: then the threshold alone
+--                       decides
 -- unit         VARCHAR  unit of before and after: µs, or % of the devices' time
 -- change_unit  VARCHAR  unit of change, threshold and noise: % of before, or points (percentage
 --                       points)

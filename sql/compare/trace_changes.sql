@@ -14,9 +14,10 @@
 -- noise       DOUBLE   the change that chance can explain, from the spread of the steady steps of
 --                      the noisier trace: three times their median absolute deviation; for means,
 --                      and for fewer than eight steps, Student's interval if that is larger (5 %
---                      over all measures); for medians and quantiles, if larger, twice the smaller
---                      of the distances by which the 95 % intervals of both traces' medians reach
---                      towards the other; NULL if a trace has fewer than three steps
+--                      over all measures). From eight steps on, for means at most 1.5 times that
+--                      interval; for medians at most 1.5 times the distances together by which the
+--                      95 % intervals of both traces' medians reach towards each other, and at
+--                      least twice the smaller. NULL if a trace has fewer than three steps
 -- verdict     VARCHAR  better, worse, same; noise if the change is no larger than it; unknown if
 --                      the noise is
 CREATE MACRO trace_changes(of_before, of_after) AS TABLE

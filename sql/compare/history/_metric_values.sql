@@ -5,12 +5,15 @@
 -- trace_id  VARCHAR  trace
 -- source    VARCHAR  measure
 -- value     DOUBLE   value
--- spread    DOUBLE   how far two such values may differ by chance, in the same unit: the spread of
---                    the steady steps or, if larger, the width of the median's interval; NULL below
---                    three steps, and for other metrics
+-- spread    DOUBLE   how far two such values may differ by chance, in the same unit: the noise
+--                    of trace_changes between two traces with its steady steps; NULL below three
+--                    steps, and for other metrics
 CREATE VIEW _metric_values AS
 SELECT
-    trace_id, metric AS source, value, greatest(spread[1], spread[2] + spread[3]) AS spread
+    trace_id, metric AS source, value,
+    least(
+        greatest(spread[1], spread[2] + spread[3]), 1.5 * (spread[2] + spread[3])
+    ) AS spread
 FROM _gate_values
 WHERE value IS NOT NULL
 UNION ALL

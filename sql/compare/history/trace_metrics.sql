@@ -11,9 +11,9 @@
 -- unit                VARCHAR    its unit
 -- value               DOUBLE     value
 -- spread              DOUBLE     how far two such values may differ by chance, in the same unit:
---                                the spread of the steady steps as in the noise of trace_changes
---                                or, if larger, the width of the median's 95 % interval; NULL below
---                                three steps, and for other metrics
+--                                the noise of trace_changes between two traces with its steady
+--                                steps, for medians at least the width of the 95 % interval; NULL
+--                                below three steps, and for other metrics
 CREATE VIEW trace_metrics AS
 SELECT
     measured.trace_id, traces.trace, traces.run, traces.recorded_at, metrics.metric, metrics.unit,

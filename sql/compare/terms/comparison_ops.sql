@@ -13,7 +13,8 @@
 --
 -- side            VARCHAR  side
 -- baseline        VARCHAR  side that it is compared with
--- group_id        UBIGINT  kinds of work that are compared with each other
+-- group_id        UBIGINT  kinds of work that are compared with each other; no key of work
+--                          elsewhere: it may differ in an answer with other sides
 -- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing if only
 --                          one side has it
 -- part            VARCHAR  compute, communication, memory, wait or idle

@@ -28,9 +28,8 @@ of_sides AS (
     SELECT
         sides.side, program, sum(time_pct) / any_value(sizes.traces) AS time_pct,
         avg(step_us) AS step_us,
-        [
-            greatest(max(spread[1]), 3 * stddev_samp(step_us)), max(spread[2]), max(spread[3])
-        ] AS spread,
+        [max(spread[1]), max(spread[2]), max(spread[3])] AS spread,
+        3 * stddev_samp(step_us) AS between_us,
         {'steps': min(steps), 'requests': avg(requests), 'tokens': avg(tokens)} AS work
     FROM _other_programs
     JOIN comparison_sides AS sides USING (trace_id)
@@ -51,7 +50,9 @@ changes AS (
         pairs.side, baseline, pairs.program, b.time_pct AS before_pct, a.time_pct AS after_pct,
         b.step_us AS before_us, a.step_us AS after_us,
         100 * (a.step_us - b.step_us) / b.step_us AS change_pct,
-        100 * _change_noise(a.step_us - b.step_us, b.spread, a.spread) / b.step_us AS noise_pct,
+        100 * greatest(
+            _change_noise(a.step_us - b.step_us, b.spread, a.spread), b.between_us, a.between_us
+        ) / b.step_us AS noise_pct,
         _program_doubt(b.work, a.work) AS doubt
     FROM pairs
     LEFT JOIN of_sides AS b ON b.side = baseline AND b.program = pairs.program

@@ -151,8 +151,9 @@ judged AS (
         least(before_replicates, after_replicates) AS replicates,
         -- Else Welch's degrees of freedom, at most those of two sides of the smaller size: if
         -- chance puts its few replicates close together, Welch's are those of the larger side.
+        -- Where one side has no variance, they are a whole number, which rounding must not lower.
         coalesce(runs_freedom, CAST(greatest(least(coalesce(floor(
-            pow(before_var + after_var, 2) / nullif(
+            1e-9 + pow(before_var + after_var, 2) / nullif(
                 pow(before_var, 2) / nullif(before_replicates - 1, 0)
                 + pow(after_var, 2) / nullif(after_replicates - 1, 0), 0
             )

@@ -14,7 +14,8 @@
 -- baseline      VARCHAR  side that it is compared with
 -- is_after      BOOLEAN  the row is the side's, else the baseline's
 -- cost_id       BIGINT   kind of work, see _side_works
--- group_id      UBIGINT  kinds that are compared with each other
+-- group_id      UBIGINT  kinds that are compared with each other; no key of work elsewhere: it may
+--                        differ in an answer with other sides
 -- matched_by    VARCHAR  what both sides have in common, see comparison_levels; nothing if the
 --                        other side has no such work
 -- part          VARCHAR  part of the step

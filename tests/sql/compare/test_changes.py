@@ -5,6 +5,7 @@ Times in microseconds. Figures of the published report are those of the specific
 
 import json
 import math
+import statistics
 
 import pytest
 
@@ -151,6 +152,28 @@ def test_a_median_beyond_the_other_s_interval_is_slower_whatever_a_few_long_step
     assert lake.rows(query.format("gated_changes", "step_median"), names) == [(25, 3, "fail")]
     assert lake.rows(query.format("trace_changes", "step, median"), names) == [(25, 3, "worse")]
     assert lake.rows(query.format("trace_changes", "step, median"), names[::-1]) == [(-25, 3, "better")]
+
+
+@in_one_lake
+def test_many_steps_each_slower_than_all_before_are_no_noise_however_far_they_are_apart(tmp_path):
+    # Twelve steady steps of 10 to 10.055 ms; of the other trace, a device that throttles, of 10.3 to 11.4 ms.
+    before = cases.write_case(tmp_path / "cool.json", steady([10000] * 5 + [10000 + 5 * n for n in range(12)], 60, 20))
+    after = cases.write_case(tmp_path / "hot.json", steady([10000] * 5 + [10300 + 100 * n for n in range(12)], 60, 20))
+    lake = yield Files(before, after)
+    ids = dict(lake.rows("SELECT trace, trace_id FROM traces"))
+
+    def found(relation, metric):
+        query = f"SELECT after - before, noise, verdict FROM {relation}($1, $2) WHERE metric = '{metric}'"
+        [row] = lake.rows(query, [ids["cool"], ids["hot"]])
+        return row
+
+    # Three median deviations of 300 are more than the change of 822.5. The intervals of the medians, from the third
+    # step to the tenth, reach 45 - 27.5 and 850 - 500 towards each other. A mean has Student's interval,
+    # with 22 degrees of freedom.
+    interval = 3.02314 * statistics.stdev(range(0, 1200, 100)) * math.sqrt(2 / 12)
+    assert found("trace_changes", "step, median") == (822.5, 1.5 * (17.5 + 350), "worse")
+    assert found("trace_changes", "idle") == (822.5, pytest.approx(1.5 * interval, rel=1e-5), "worse")
+    assert found("gated_changes", "step_median") == (822.5, pytest.approx(100 * 551.25 / 10027.5), "fail")
 
 
 @in_one_lake

@@ -1,5 +1,8 @@
 """Sides of several runs, whose differences are part of the noise, and of several devices. Times are worked by hand."""
 
+import random
+import statistics
+
 import tracelake
 
 from ... import launching
@@ -55,3 +58,24 @@ def test_a_device_that_alone_gets_slower_is_named_beside_the_mean(tmp_path):
         ("both", 100_000, 120_000, 100_000, 120_000, 20, None),
         ("one", 100_000, 110_000, 100_000, 120_000, 10, doubt),
     ]
+
+
+def test_noise_of_work_that_one_side_lacks_has_all_the_degrees_of_freedom_of_the_other(tmp_path):
+    # Forty kernels that only one side has, each in eight steps: by Welch, 7 degrees of freedom.
+    chance = random.Random(0)
+    added = {f"added_{a}{b}": [chance.randrange(3000, 5000) for _ in range(8)] for a in "abcdefgh" for b in "vwxyz"}
+    traces = {"without": Trace(), "with": Trace()}
+    for name, trace in traces.items():
+        for nth in range(8):
+            trace.kernel(GEMM, 1000 * nth + 2, 1000 * nth + 100, 100)
+            trace.note(f"ProfilerStep#{nth}", 1000 * nth, 900)
+            for place, (kernel, durs) in enumerate(added.items() if name == "with" else ()):
+                trace.kernel(kernel, 1000 * nth + 10 + place, 1000 * nth + 210 + 10 * place, durs[nth] / 1000)
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(*(trace.write(tmp_path / f"{name}.json") for name, trace in traces.items()))
+        rows = lake.compare_sides("without", "with").terms.filter("level = 'operator' AND name LIKE 'added%'")
+        found = dict(rows.select("name, detectable_ns").fetchall())
+        query = "SELECT quantile FROM student_quantiles WHERE freedom = 7 AND terms >= 42 ORDER BY terms LIMIT 1"
+        [(quantile,)] = lake.rows(query)
+    # Of n values, the mean has the standard deviation of one divided by the root of n.
+    assert found == {kernel: round(quantile * statistics.stdev(durs) / 8**0.5) for kernel, durs in added.items()}

@@ -37,6 +37,17 @@ def test_a_shift_of_three_percent_is_found_where_it_is(kind, least):
     assert sum(len(one) == 1 and abs(one[0].start - 20) <= 1 for one in found) >= least
 
 
+@pytest.mark.parametrize(("count", "at", "least"), [(10, 6, 48), (10, 7, 38), (12, 9, 46), (30, 26, 48)])
+def test_a_shift_far_above_the_noise_begins_at_its_first_run_also_beside_few(count, at, least):
+    # Fifty standard deviations. A split nearer to the middle would be better in ranks if the run before the shift is
+    # by chance the highest of its level: of these 200 histories, 41 had it too early and 127 not at all.
+    rng = np.random.default_rng(8)
+    found = [shifts.find(made(rng, "normal", count=count, shift=0.5, at=at)) for _ in range(50)]
+    starts = [[one.start for one in history] for history in found]
+    assert starts.count([at]) >= least
+    assert starts.count([at]) + starts.count([]) >= 49
+
+
 def test_a_bump_is_two_shifts():
     values = made(np.random.default_rng(3), "normal", count=60, shift=0.05)
     values[40:] = made(np.random.default_rng(4), "normal", count=20)
