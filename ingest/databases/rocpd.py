@@ -2,7 +2,8 @@
 
 Made from the published schemas 3 (times in the rows) and 4 (times and places in tables of their own), without a real
 database. The tables of a run have its id in their names, and views without the id cover them. A call and
-what it launched share a stack id. Command line, environment, host and arguments of calls are never read.
+what it launched share a stack id. Command line, environment and arguments of calls are never read, names of hosts only
+compared.
 
 `rocpd merge` makes one database of several runs, on one node or on several. Nodes number their GPUs, and containers
 their processes, each from the same numbers: GPUs of several nodes are numbered node by node, and of processes
@@ -189,10 +190,12 @@ class Rocpd:
         """Return the number of nodes, and the SQL of agents with the device's number, `device`, node by node."""
         index = "coalesce(type_index, logical_index, absolute_index)"
         there = self.tables.columns.get("rocpd_info_node", ())
-        # The id of a node is a hash of its machine's, or counts the nodes of a run.
-        node = ", ".join([*(f"n.{name}" for name in ("hash", "machine_id") if name in there), "p.nid", "''"])
+        # The id of a node is a hash of its machine's, or counts the nodes of a run. Containers of one image have one
+        # machine id, but names of their own.
+        parts = [f"n.{name}" for name in ("hash", "machine_id", "hostname") if name in there]
+        node = " || ' ' || ".join(f"coalesce({part}, '')" for part in [*parts, "p.nid"])
         nodes = f"""
-            SELECT p.guid, min(coalesce({node})) AS node
+            SELECT p.guid, min({node}) AS node
             FROM rocpd_info_process AS p LEFT JOIN rocpd_info_node AS n ON n.id = p.nid AND n.guid = p.guid
             GROUP BY p.guid"""
         counts = self.tables.answers(f"SELECT count(DISTINCT node) FROM ({nodes})")

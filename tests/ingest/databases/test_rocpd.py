@@ -113,8 +113,11 @@ def test_rccl_s_calls_show_the_kind_of_a_collective_whose_kernel_shows_none(tmp_
     ]  # fmt: skip
 
 
-def merged(path, nodes, schema):
-    """Merge runs as `rocpd merge` does, one on each node given; those of the second begin 1 µs later."""
+def merged(path, nodes, schema, hosts=()):
+    """Merge runs as `rocpd merge` does, one on each node given; those of the second begin 1 µs later.
+
+    With names of hosts, the nodes are containers of one image, which have one machine id.
+    """
     path.unlink(missing_ok=True)
     merged, tables = sqlite3.connect(path), dict[str, list[str]]()
     for place, node in enumerate(nodes):
@@ -135,6 +138,13 @@ def merged(path, nodes, schema):
             merged.execute(
                 f'UPDATE rocpd_{name}_{place} SET "start" = "start" + ?, "end" = "end" + ?', [1000 * place] * 2
             )
+        if hosts:
+            merged.execute(f"ALTER TABLE rocpd_info_node_{place} ADD COLUMN hash")
+            merged.execute(f"ALTER TABLE rocpd_info_node_{place} ADD COLUMN machine_id")
+            merged.execute(
+                f"UPDATE rocpd_info_node_{place} SET id = ?, hash = 6142509188972423790, machine_id = '', hostname = ?",
+                [node, hosts[place]],
+            )
         connection.close()
     for name, parts in tables.items():
         merged.execute(f"CREATE VIEW {name} AS {' UNION ALL '.join(f'SELECT * FROM {part}' for part in parts)}")
@@ -147,8 +157,9 @@ def merged(path, nodes, schema):
 def test_merged_runs_of_two_nodes_have_their_own_gpus_and_those_of_one_node_share_them(tmp_path, schema):
     """Both runs are of process 77. Each kernel starts in the run of its launch, 0 or 1 µs after `write_rocpd`'s."""
     nodes, node = merged(tmp_path / "nodes.db", (11, 22), schema), merged(tmp_path / "node.db", (11, 11), schema)
+    pods = merged(tmp_path / "pods.db", (11, 11), schema, ("pod-0", "pod-1"))
     lake = Lake(tmp_path / "lake")
-    ingest_into(lake, nodes, node)
+    ingest_into(lake, nodes, node, pods)
     kernels = """
         SELECT k.start_ns, launch_ns, launch_kernels, op_name FROM kernels AS k JOIN traces USING (trace_id)
         WHERE trace = '{}' AND kind <> 'memory' AND k.device = {} ORDER BY ALL"""
@@ -159,9 +170,10 @@ def test_merged_runs_of_two_nodes_have_their_own_gpus_and_those_of_one_node_shar
     # 10 + 10 + 4 + 2 µs and 6; on one node the runs' operations overlap but for 1 µs each.
     assert lake.rows("SELECT trace, device, busy_us FROM time_breakdown JOIN traces USING (trace_id) ORDER BY ALL") == [
         ("node", 0, 30), ("node", 1, 7), ("nodes", 0, 26), ("nodes", 1, 6), ("nodes", 2, 26), ("nodes", 3, 6),
+        ("pods", 0, 26), ("pods", 1, 6), ("pods", 2, 26), ("pods", 3, 6),
     ]  # fmt: skip
     assert lake.rows("SELECT trace, json_extract(metadata, '$.deviceProperties[*].id') FROM traces ORDER BY 1") == [
-        ("node", ["0", "1"]), ("nodes", ["0", "1", "2", "3"]),
+        ("node", ["0", "1"]), ("nodes", ["0", "1", "2", "3"]), ("pods", ["0", "1", "2", "3"]),
     ]  # fmt: skip
 
 
