@@ -163,7 +163,7 @@ def test_devices_without_a_number_are_numbered_in_order_of_appearance(tmp_path):
     lake = yield tmp_path / "t.json"
     assert lake.rows("SELECT name, device FROM kernels ORDER BY start_ns") == [("b", 0), ("a", 1), ("b", 0), ("c", 5)]
     assert lake.rows("SELECT pid, device FROM device_processes ORDER BY device") == [
-        ("GPU b", 0), ("GPU a", 1), ("7", 7),
+        ("GPU b", 0), ("GPU a", 1), ("7", 5),
     ]  # fmt: skip
 
 
