@@ -1,6 +1,7 @@
 -- One row per pass and layer with communication: the time of it, from the layer's start to its end,
 -- in which the device computes nothing, for this layer or another: as the device's own exposed
--- communication. Copies, fills of memory and kernels that wait hide nothing.
+-- communication. Copies, fills of memory, kernels that wait, and operations that only enclose
+-- others (a loop of XLA) hide nothing.
 --
 -- Stretches are what an operation adds to all that started before it, so they are disjoint: of a
 -- device's computation, with a running sum, and of a layer's communication. The sum at the end of a
@@ -15,6 +16,7 @@ WITH computing AS (
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS before_ns
         FROM kernels
+        ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
         WHERE kind = 'compute' AND category <> 'wait'
     )
     WHERE end_ns > coalesce(before_ns, start_ns)
@@ -85,9 +87,10 @@ JOIN named AS n
     AND n.pass_id = e.pass_id
     AND n.layer_id = e.layer_id;
 
--- One row per pass and layer: the time from its start to its end in which the device runs nothing.
--- The time between two operations of a device that do not overlap is idle; its running sum at the
--- layer's end minus that at its start is the layer's.
+-- One row per pass and layer: the time from its start to its end in which the device runs nothing;
+-- an operation that only encloses others runs nothing of its own. The time between two operations
+-- of a device that do not overlap is idle; its running sum at the layer's end minus that at its
+-- start is the layer's.
 CREATE VIEW _idle_layers AS
 WITH pauses AS (
     SELECT
@@ -95,6 +98,7 @@ WITH pauses AS (
         max(end_ns) OVER (in_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS start_ns,
         start_ns AS end_ns
     FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
     WHERE category <> 'wait'
     WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns)
     QUALIFY
