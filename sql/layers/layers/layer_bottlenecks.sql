@@ -123,26 +123,29 @@ ASOF LEFT JOIN summed AS e
     ON e.trace_id = l.trace_id AND e.device = l.device AND e.start_ns <= l.end_ns;
 
 -- One row per pass and layer with what decides a pass's bottleneck. An outlier takes more than
--- twice the median wall time of its type in the pass: the first call of a program, a stall of the
--- host. At most half of the layers of a type are outliers.
+-- twice the median wall time of its type in the pass, and the device is idle for more than half of
+-- what it takes beyond the median: the first call of a program, a stall of the host. A layer whose
+-- kernels take longer (experts with more tokens, a wider network) is none. At most half of the
+-- layers of a type are outliers.
 CREATE VIEW _judged_layers AS
 WITH timed AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, l.layer_type, l.layer_kind, l.wall_us,
-        l.busy_us, i.idle_ns,
-        median(l.wall_us) OVER (
-            PARTITION BY l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind
-        ) AS median_us
+        l.busy_us, i.idle_ns, median(l.wall_us) OVER alike AS median_us,
+        median(i.idle_ns) OVER alike AS median_idle_ns
     FROM _typed_layers AS l
     JOIN _idle_layers AS i
         ON i.trace_id = l.trace_id
         AND i.device = l.device
         AND i.pass_id = l.pass_id
         AND i.layer_id = l.layer_id
+    WINDOW alike AS (PARTITION BY l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind)
 )
 SELECT
     trace_id, rank, device, pass_id, layer_id, layer_type, layer_kind, wall_us, busy_us, idle_ns,
-    wall_us / nullif(median_us, 0) AS times_median, wall_us > 2 * median_us AS is_outlier
+    wall_us / nullif(median_us, 0) AS times_median,
+    wall_us > 2 * median_us
+    AND (idle_ns - median_idle_ns) / 1000 > 0.5 * (wall_us - median_us) AS is_outlier
 FROM timed;
 
 -- One row per pass: the type of layer that takes most of its time, and what to look at first there.
@@ -150,8 +153,9 @@ FROM timed;
 -- That is the kernel category with the most time, or idle if the device runs nothing for longer.
 -- Communication counts only where the device computes nothing meanwhile.
 --
--- An outlier is a layer that takes more than twice the median wall time of its type: one slow layer
--- tells nothing about its type. Outliers have columns of their own; the others leave them out.
+-- An outlier is a layer that takes more than twice the median wall time of its type, and for more
+-- than half of the excess the device runs nothing: that tells nothing about its type. Outliers have
+-- columns of their own; the others leave them out.
 --
 -- stored: per trace
 --

@@ -110,3 +110,19 @@ def test_a_loop_of_the_compiler_hides_no_communication_and_is_no_work(tmp_path):
     [(target, *shares)] = lake.rows(f"SELECT target, {share} FROM layer_bottlenecks")
     assert (target, *shares) == ("communication", round(100 * 40 / 70, 6), round(100 * 6 / 70, 6))
     assert lake.rows("SELECT exposed_communication_us FROM time_breakdown") == [(12 * 40,)]
+
+
+@in_one_lake
+def test_layers_whose_kernels_take_longer_are_no_outliers(tmp_path):
+    # Six layers of 145 us; the experts of two take 480 us for 40, and one of these two waits 2000 us more.
+    layers, hot = [], 585 - 145
+    for more, wait in ((0, 0), (hot, 0), (0, 0), (0, 0), (hot, 2000), (0, 0)):
+        layers.append(["flash_fwd_kernel 0-5", f"sgemm_nn {5 + wait}-{105 + wait}",
+                       f"fused_moe_kernel {105 + wait}-{145 + wait + more}"])  # fmt: skip
+    lake = yield anchored(tmp_path / "hot.json", layers)
+    [(layer_count, target, share, outliers)] = lake.rows(
+        "SELECT layers, target, target_pct, outlier_ids FROM layer_bottlenecks"
+    )
+    # The experts of five layers: 4 x 40 + 480 of 4 x 145 + 585 us.
+    assert (layer_count, target, outliers) == (5, "moe_gemm", [4])
+    assert share == pytest.approx(100 * 640 / 1165)
