@@ -103,3 +103,17 @@ def test_the_forward_annotation_is_enough_where_no_operator_s_number_is_recorded
     lake = yield trace.write(tmp_path / "unnumbered.json")
     phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
     assert phases == [("backward", 1), ("forward", 1), ("other", 1)]
+
+
+@in_one_lake
+def test_a_pipeline_s_wait_for_another_stage_is_in_no_phase(tmp_path):
+    # As Megatron annotates it; the first activations come after 900 us. An all-reduce of the pass is in its phase.
+    wait = "ncclDevKernel_SendRecv"
+    trace = Trace().mark("recv_forward", 0, 10).run(0, 900, 5, wait, stream=20)
+    trace.mark("forward_step", 10, 20).run(900, 50, 15, "nvjet_y").run(950, 7, 16, stream=20, name="ncclAllReduce")
+    trace.mark("send_forward", 30, 10).run(1000, 40, 35, wait, stream=20)
+    trace.mark("pp: recv-bwd", 40, 10).run(1100, 300, 45, wait, stream=20)
+    trace.mark("backward_step", 50, 20).run(1400, 100, 55, "nvjet_dx")
+    lake = yield trace.write(tmp_path / "stage.json")
+    phases = lake.rows("SELECT phase, kernel_count, busy_us FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 1, 100), ("forward", 2, 57), ("other", 3, 900 + 40 + 300)]
