@@ -1,7 +1,8 @@
 -- One row per stretch of a thread that tells the phase of what it launches: annotations of the
 -- optimizer and of the passes, and calls of modules that differentiate nothing in a trace that
--- differentiates something. Of those of one phase that nest, the outermost. What hands a pass's
--- data to another stage of a pipeline (recv_forward, send_backward) is no part of the pass.
+-- differentiates something. Of those of one phase that nest, the outermost; others may overlap. As
+-- times are rounded, one that ends up to 3 ns behind another nests in it. What hands a pass's data to
+-- another stage of a pipeline (recv_forward, send_backward) is no part of the pass.
 CREATE VIEW _phase_marks AS
 WITH names AS (
     SELECT n.name, CASE
@@ -52,10 +53,11 @@ marks AS (
 SELECT trace_id, pid, tid, event_id, start_ns, end_ns, phase
 FROM marks
 WHERE phase IS NOT NULL
-QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+-- Each of these ends behind those before it: what is inside any is inside the last to have started.
+QUALIFY coalesce(end_ns > 3 + max(end_ns) OVER (
     PARTITION BY trace_id, pid, tid, phase ORDER BY start_ns, end_ns DESC, event_id
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-), start_ns);
+), TRUE);
 
 -- One row per device operation launched in such a stretch: in which of each phase, NULL if in none.
 CREATE VIEW _marked_kernels AS

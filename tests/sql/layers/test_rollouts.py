@@ -117,3 +117,15 @@ def test_a_pipeline_s_wait_for_another_stage_is_in_no_phase(tmp_path):
     lake = yield trace.write(tmp_path / "stage.json")
     phases = lake.rows("SELECT phase, kernel_count, busy_us FROM training_phases ORDER BY 1")
     assert phases == [("backward", 1, 100), ("forward", 2, 57), ("other", 3, 900 + 40 + 300)]
+
+
+@in_one_lake
+def test_annotations_of_one_phase_that_overlap_by_rounding_all_count(tmp_path):
+    # Each ends 1 ns behind the start of the next; inside the first, one ends 1 ns behind it.
+    trace = Trace().mark("forward: a part", 5, 15.001)
+    for nth in range(4):
+        trace.mark("forward_step", 20 * nth, 20.001 if nth else 20).run(100 * nth, 30, 20 * nth + 2, "nvjet_y")
+    trace.mark("backward_step", 80, 20).run(500, 60, 85, "nvjet_dx")
+    lake = yield trace.write(tmp_path / "rounded.json")
+    phases = lake.rows("SELECT phase, kernel_count, busy_us FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 1, 60), ("forward", 4, 120)]
