@@ -38,7 +38,7 @@ class Verdict:
         category: the kernel category with most time, regardless of the target.
         coverage_pct: percent of the device's busy time that the layers of the series hold.
         spread: the shortest and the longest layer of the type, as in `_pass_targets`; None if they differ little.
-        outlier: the layers that take much longer than others of their type; None if there are none.
+        outlier: the layers that wait much longer than others of their type; None if there are none.
     """
 
     layer_type: str

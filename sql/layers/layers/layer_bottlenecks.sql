@@ -1,6 +1,7 @@
 -- One row per pass and layer with communication: the time of it, from the layer's start to its end,
 -- in which the device computes nothing, for this layer or another: as the device's own exposed
--- communication. Copies, fills of memory and kernels that wait hide nothing.
+-- communication. Copies, fills of memory, kernels that wait, and operations that only enclose
+-- others (a loop of XLA) hide nothing.
 --
 -- Stretches are what an operation adds to all that started before it, so they are disjoint: of a
 -- device's computation, with a running sum, and of a layer's communication. The sum at the end of a
@@ -15,6 +16,7 @@ WITH computing AS (
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS before_ns
         FROM kernels
+        ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
         WHERE kind = 'compute' AND category <> 'wait'
     )
     WHERE end_ns > coalesce(before_ns, start_ns)
@@ -85,9 +87,10 @@ JOIN named AS n
     AND n.pass_id = e.pass_id
     AND n.layer_id = e.layer_id;
 
--- One row per pass and layer: the time from its start to its end in which the device runs nothing.
--- The time between two operations of a device that do not overlap is idle; its running sum at the
--- layer's end minus that at its start is the layer's.
+-- One row per pass and layer: the time from its start to its end in which the device runs nothing;
+-- an operation that only encloses others runs nothing of its own. The time between two operations
+-- of a device that do not overlap is idle; its running sum at the layer's end minus that at its
+-- start is the layer's.
 CREATE VIEW _idle_layers AS
 WITH pauses AS (
     SELECT
@@ -95,6 +98,7 @@ WITH pauses AS (
         max(end_ns) OVER (in_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS start_ns,
         start_ns AS end_ns
     FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
     WHERE category <> 'wait'
     WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns)
     QUALIFY
@@ -119,26 +123,29 @@ ASOF LEFT JOIN summed AS e
     ON e.trace_id = l.trace_id AND e.device = l.device AND e.start_ns <= l.end_ns;
 
 -- One row per pass and layer with what decides a pass's bottleneck. An outlier takes more than
--- twice the median wall time of its type in the pass: the first call of a program, a stall of the
--- host. At most half of the layers of a type are outliers.
+-- twice the median wall time of its type in the pass, and the device is idle for more than half of
+-- what it takes beyond the median: the first call of a program, a stall of the host. A layer whose
+-- kernels take longer (experts with more tokens, a wider network) is none. At most half of the
+-- layers of a type are outliers.
 CREATE VIEW _judged_layers AS
 WITH timed AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, l.layer_type, l.layer_kind, l.wall_us,
-        l.busy_us, i.idle_ns,
-        median(l.wall_us) OVER (
-            PARTITION BY l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind
-        ) AS median_us
+        l.busy_us, i.idle_ns, median(l.wall_us) OVER alike AS median_us,
+        median(i.idle_ns) OVER alike AS median_idle_ns
     FROM _typed_layers AS l
     JOIN _idle_layers AS i
         ON i.trace_id = l.trace_id
         AND i.device = l.device
         AND i.pass_id = l.pass_id
         AND i.layer_id = l.layer_id
+    WINDOW alike AS (PARTITION BY l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind)
 )
 SELECT
     trace_id, rank, device, pass_id, layer_id, layer_type, layer_kind, wall_us, busy_us, idle_ns,
-    wall_us / nullif(median_us, 0) AS times_median, wall_us > 2 * median_us AS is_outlier
+    wall_us / nullif(median_us, 0) AS times_median,
+    wall_us > 2 * median_us
+    AND (idle_ns - median_idle_ns) / 1000 > 0.5 * (wall_us - median_us) AS is_outlier
 FROM timed;
 
 -- One row per pass: the type of layer that takes most of its time, and what to look at first there.
@@ -146,8 +153,9 @@ FROM timed;
 -- That is the kernel category with the most time, or idle if the device runs nothing for longer.
 -- Communication counts only where the device computes nothing meanwhile.
 --
--- An outlier is a layer that takes more than twice the median wall time of its type: one slow layer
--- tells nothing about its type. Outliers have columns of their own; the others leave them out.
+-- An outlier is a layer that takes more than twice the median wall time of its type, and for more
+-- than half of the excess the device runs nothing: that tells nothing about its type. Outliers have
+-- columns of their own; the others leave them out.
 --
 -- stored: per trace
 --

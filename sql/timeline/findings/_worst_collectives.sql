@@ -5,6 +5,8 @@
 -- A call that waits for a late rank takes as long as that rank is late. It holds more than half of
 -- the exposed time of its kind, the longest of each device taken together, and takes more than ten
 -- times as long as the median of the other calls, in proportion to their sizes if it is larger.
+-- Messages from one device to another are no such wait: in a pipeline it is the schedule that makes
+-- a stage wait for its first.
 --
 -- stored: per trace
 --
@@ -42,7 +44,7 @@ kinds AS (
 SELECT
     trace_id, kind, program, calls, exposed_us, longest_us,
     coalesce(
-        is_most
+        kind IS DISTINCT FROM 'send-recv' AND is_most
         AND long_us > 10 * other_us * greatest(coalesce(long_bytes / nullif(other_bytes, 0), 1), 1),
         FALSE
     ) AS is_wait

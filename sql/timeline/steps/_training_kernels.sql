@@ -1,6 +1,8 @@
 -- One row per stretch of a thread that tells the phase of what it launches: annotations of the
 -- optimizer and of the passes, and calls of modules that differentiate nothing in a trace that
--- differentiates something. Of those of one phase that nest, the outermost.
+-- differentiates something. Of those of one phase that nest, the outermost; others may overlap. As
+-- times are rounded, one that ends up to 3 ns behind another nests in it. What hands a pass's data to
+-- another stage of a pipeline (recv_forward, send_backward) is no part of the pass.
 CREATE VIEW _phase_marks AS
 WITH names AS (
     SELECT n.name, CASE
@@ -16,6 +18,9 @@ WITH names AS (
             SELECT DISTINCT name
             FROM events
             WHERE lane = 'host' AND category IN ('user_annotation', 'cpu_op', 'operator')
+        )
+        WHERE NOT regexp_matches(
+            name, '(?i)(?:^|[^a-z])(?:send|recv|receive)[ _-](?:fwd|forward|bwd|backward)'
         )
     ) AS n
     JOIN direction_rules AS r ON r.priority = n.priority AND r.subject = 'annotation'
@@ -48,10 +53,11 @@ marks AS (
 SELECT trace_id, pid, tid, event_id, start_ns, end_ns, phase
 FROM marks
 WHERE phase IS NOT NULL
-QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+-- Each of these ends behind those before it: what is inside any is inside the last to have started.
+QUALIFY coalesce(end_ns > 3 + max(end_ns) OVER (
     PARTITION BY trace_id, pid, tid, phase ORDER BY start_ns, end_ns DESC, event_id
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-), start_ns);
+), TRUE);
 
 -- One row per device operation launched in such a stretch: in which of each phase, NULL if in none.
 CREATE VIEW _marked_kernels AS
@@ -85,6 +91,8 @@ GROUP BY a.trace_id, a.kernel_id;
 -- kernel that another runs in its backward pass: there the operator's name decides. If a trace has
 -- a backward pass and no annotation shows its optimizer, what is left of this category belongs to
 -- the optimizer: steps over lists of tensors, and the clipping of their gradients.
+--
+-- An annotation of a transfer between stages of a pipeline (recv_forward) shows no phase.
 --
 -- An annotation of a forward pass shows nothing of what runs under torch.no_grad: where operators
 -- of the trace are differentiated, some that it holds must be, and an operation in a call of a

@@ -103,3 +103,29 @@ def test_the_forward_annotation_is_enough_where_no_operator_s_number_is_recorded
     lake = yield trace.write(tmp_path / "unnumbered.json")
     phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
     assert phases == [("backward", 1), ("forward", 1), ("other", 1)]
+
+
+@in_one_lake
+def test_a_pipeline_s_wait_for_another_stage_is_in_no_phase(tmp_path):
+    # As Megatron annotates it; the first activations come after 900 us. An all-reduce of the pass is in its phase.
+    wait = "ncclDevKernel_SendRecv"
+    trace = Trace().mark("recv_forward", 0, 10).run(0, 900, 5, wait, stream=20)
+    trace.mark("forward_step", 10, 20).run(900, 50, 15, "nvjet_y").run(950, 7, 16, stream=20, name="ncclAllReduce")
+    trace.mark("send_forward", 30, 10).run(1000, 40, 35, wait, stream=20)
+    trace.mark("pp: recv-bwd", 40, 10).run(1100, 300, 45, wait, stream=20)
+    trace.mark("backward_step", 50, 20).run(1400, 100, 55, "nvjet_dx")
+    lake = yield trace.write(tmp_path / "stage.json")
+    phases = lake.rows("SELECT phase, kernel_count, busy_us FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 1, 100), ("forward", 2, 57), ("other", 3, 900 + 40 + 300)]
+
+
+@in_one_lake
+def test_annotations_of_one_phase_that_overlap_by_rounding_all_count(tmp_path):
+    # Each ends 1 ns behind the start of the next; inside the first, one ends 1 ns behind it.
+    trace = Trace().mark("forward: a part", 5, 15.001)
+    for nth in range(4):
+        trace.mark("forward_step", 20 * nth, 20.001 if nth else 20).run(100 * nth, 30, 20 * nth + 2, "nvjet_y")
+    trace.mark("backward_step", 80, 20).run(500, 60, 85, "nvjet_dx")
+    lake = yield trace.write(tmp_path / "rounded.json")
+    phases = lake.rows("SELECT phase, kernel_count, busy_us FROM training_phases ORDER BY 1")
+    assert phases == [("backward", 1, 60), ("forward", 4, 120)]

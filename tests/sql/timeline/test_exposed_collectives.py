@@ -105,6 +105,10 @@ WAITS = {
         False,
     ),
     "a single call shows nothing": ("7 gemm 0-10; 20 Broadcast 10-910", False),
+    "a stage of a pipeline waits for its first message": (
+        "7 gemm 0-10; 20 SendRecv 10-910; 7 gemm 910-920; 20 SendRecv 920-930; 7 gemm 930-940; 20 SendRecv 940-950",
+        False,
+    ),
     "the long call is hidden": (
         "7 gemm 0-300; 20 Broadcast 0-300; 20 Broadcast 300-360; 20 Broadcast 360-415",
         False,
