@@ -104,3 +104,18 @@ def test_layers_of_two_micro_batches_that_alternate_between_two_streams_are_thos
     lake = yield capture.write(tmp_path / f"kernel_details_{attentions}.csv")
     # By the attention of both streams, 8.
     assert lake.rows("SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+
+
+@in_one_lake
+def test_passes_of_two_streams_whose_norms_are_not_seen_do_not_alternate(tmp_path):
+    capture = Capture()
+    for stream in (MAIN, GRAPH, MAIN, GRAPH):
+        capture.begin_pass()
+        for capture.layer in range(4):
+            # The norm is part of the product's kernel.
+            capture.add("MatMulV2", 8, f"16,{HIDDEN};{HIDDEN},640", stream=stream)
+            capture.add("FusedInferAttentionScore", 20, "16,4,128;100,128,128;100,128,128;;;16;16", stream=stream)
+        capture.layer = None
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    assert lake.rows("SELECT layer_count FROM passes") == [(4,)] * 4
