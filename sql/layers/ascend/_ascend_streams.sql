@@ -6,7 +6,8 @@
 -- Streams with attention or norms are ranked, by number of anchors, then by time. The first is
 -- main. Any other is main if at most 1 % of its time overlaps streams ranked above it. But if most
 -- anchors are on another stream than the anchor before, layers of two micro-batches may alternate:
--- then the first stream is the only main one with anchors.
+-- then the first stream is the only main one with anchors. A layer may have several anchors: those
+-- of one stream without a norm between them count as one, if there are as many norms as these.
 --
 -- rows: of ascend traces
 --
@@ -65,21 +66,28 @@ taking_turns AS (
         ON o.trace_id = r.trace_id AND o.device = r.device AND o.stream_rank = r.stream_rank
     WHERE r.stream_rank = 1 OR coalesce(100 * o.overlap_ns <= r.sum_ns, TRUE)
 ),
+switching AS (
+    SELECT
+        i.trace_id, i.device, i.mark, i.mark = 'anchor' AND i.stream_rank <> lag(i.stream_rank)
+            OVER (
+                PARTITION BY i.trace_id, i.device, i.mark = 'anchor'
+                ORDER BY i.start_ns, i.stream_rank
+            ) AS is_other,
+        i.mark = 'anchor' AND (i.mark, i.stream_rank) IS DISTINCT FROM lag((i.mark, i.stream_rank))
+            OVER (PARTITION BY i.trace_id, i.device ORDER BY i.start_ns, i.stream_rank) AS is_first
+    FROM in_turn AS i
+    SEMI JOIN taking_turns AS t
+        ON t.trace_id = i.trace_id AND t.device = i.device AND t.stream_rank = i.stream_rank
+    WHERE i.mark IN ('anchor', 'residual', 'closing', 'norm')
+),
 alternating AS (
     SELECT trace_id, device
-    FROM (
-        SELECT
-            i.trace_id, i.device,
-            i.stream_rank <> lag(i.stream_rank) OVER (
-                PARTITION BY i.trace_id, i.device ORDER BY i.start_ns, i.stream_rank
-            ) AS is_other
-        FROM in_turn AS i
-        SEMI JOIN taking_turns AS t
-            ON t.trace_id = i.trace_id AND t.device = i.device AND t.stream_rank = i.stream_rank
-        WHERE i.mark = 'anchor'
-    )
+    FROM switching
     GROUP BY trace_id, device
-    HAVING count(*) FILTER (is_other) * 2 > count(*)
+    HAVING count(*) FILTER (is_other) * 2 > if(
+        count(*) FILTER (mark <> 'anchor') < count(*) FILTER (is_first),
+        count(*) FILTER (mark = 'anchor'), count(*) FILTER (is_first)
+    )
 )
 SELECT t.trace_id, t.device, t.stream
 FROM taking_turns AS t

@@ -106,7 +106,9 @@ all_runs AS (
     JOIN shaped AS s ON s.trace_id = c.trace_id AND s.device = c.device AND s.run_id = c.run_id
 ),
 in_runs AS (
-    SELECT o.*, if(g.kernel_id IS NULL, o.name, g.instruction) AS instruction
+    SELECT
+        o.*, g.kernel_id IS NOT NULL AS on_gpu, g.hlo_op,
+        if(g.kernel_id IS NULL, o.name, g.instruction) AS instruction
     FROM all_runs AS o
     LEFT JOIN _gpu_instructions AS g ON g.trace_id = o.trace_id AND g.kernel_id = o.kernel_id
 ),
@@ -218,6 +220,23 @@ directed AS (
         ON p.trace_id = o.trace_id AND p.device = o.device AND p.run_id = o.run_id
         AND p.from_ns <= o.start_ns
 ),
+-- An instruction of a GPU may launch many kernels, such as the products of all experts. Kernels of
+-- one instruction are one execution of it if none of another one runs between them; collectives,
+-- which run beside others, separate none. Elsewhere each operation is one execution.
+executed AS (
+    SELECT
+        *, count(CASE WHEN is_other THEN 1 END) OVER (
+            PARTITION BY trace_id, device, run_id ORDER BY start_ns, kernel_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS execution
+    FROM (
+        SELECT
+            *, NOT on_gpu OR NOT is_collective AND hlo_op IS DISTINCT FROM lag(hlo_op) OVER (
+                PARTITION BY trace_id, device, run_id, is_collective ORDER BY start_ns, kernel_id
+            ) AS is_other
+        FROM directed
+    )
+),
 -- Instructions in a loop run in each of its turns, under their own names. A turn with more work
 -- than a layer has is a step or a micro-batch, whose layers are unrolled. A layer that runs
 -- backward may have several attentions, of which one is computed again: there, turns are layers if
@@ -234,13 +253,13 @@ looped AS (
         FROM (
             SELECT
                 o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction,
-                count(*) AS turns, bool_or(k.is_product) AS is_product,
+                count(DISTINCT o.execution) AS turns, bool_or(k.is_product) AS is_product,
                 bool_or(k.is_attention) AS is_attention
-            FROM directed AS o
+            FROM executed AS o
             JOIN kinds AS k ON k.name = o.name AND k.category = o.category
             WHERE o.instruction IS NOT NULL
             GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction
-            HAVING count(*) > 2
+            HAVING turns > 2
         )
         GROUP BY trace_id, device, run_id, program, direction, turns
         QUALIFY is_layer OR coalesce(bool_or(is_layer AND direction = 'forward') OVER (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ...ascend_captures import HIDDEN, MAIN, OTHER, Capture, Model, Row
 from ...lakes import Own, in_one_lake
 
@@ -77,26 +79,43 @@ def test_attention_of_another_model_that_runs_beside_the_layers_is_none_of_their
     assert misplaced(lake, capture) == []
 
 
-def half(capture: Capture, stream: int, *, attends: bool) -> None:
+def half(capture: Capture, stream: int, attentions: int) -> None:
     """One half of a layer of one of two micro-batches."""
     capture.add("AddRmsNorm", 4, f"16,{HIDDEN}", stream=stream)
     capture.add("MatMulV2", 8, f"16,{HIDDEN};{HIDDEN},640", stream=stream)
-    if attends:
+    for _ in range(attentions):
         capture.add("FusedInferAttentionScore", 20, "16,4,128;100,128,128;100,128,128;;;16;16", stream=stream)
 
 
+@pytest.mark.parametrize("attentions", [1, 2])
 @in_one_lake
-def test_layers_of_two_micro_batches_that_alternate_between_two_streams_are_those_of_one(tmp_path):
+def test_layers_of_two_micro_batches_that_alternate_between_two_streams_are_those_of_one(tmp_path, attentions):
+    # Latent attention attends to the cache and to the prompt, both in each layer.
     capture = Capture()
     for _ in range(3):
         capture.begin_pass()
         for capture.layer in range(4):
-            half(capture, MAIN, attends=True)
-            half(capture, OTHER, attends=False)
-            half(capture, MAIN, attends=False)
-            half(capture, OTHER, attends=True)
+            half(capture, MAIN, attentions)
+            half(capture, OTHER, 0)
+            half(capture, MAIN, 0)
+            half(capture, OTHER, attentions)
+        capture.layer = None
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / f"kernel_details_{attentions}.csv")
+    # By the attention of both streams, 8.
+    assert lake.rows("SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+
+
+@in_one_lake
+def test_passes_of_two_streams_whose_norms_are_not_seen_do_not_alternate(tmp_path):
+    capture = Capture()
+    for stream in (MAIN, GRAPH, MAIN, GRAPH):
+        capture.begin_pass()
+        for capture.layer in range(4):
+            # The norm is part of the product's kernel.
+            capture.add("MatMulV2", 8, f"16,{HIDDEN};{HIDDEN},640", stream=stream)
+            capture.add("FusedInferAttentionScore", 20, "16,4,128;100,128,128;100,128,128;;;16;16", stream=stream)
         capture.layer = None
         capture.wait(3000)
     lake = yield capture.write(tmp_path / "kernel_details.csv")
-    # By the attention of both streams, 8.
-    assert lake.rows("SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+    assert lake.rows("SELECT layer_count FROM passes") == [(4,)] * 4

@@ -34,12 +34,17 @@ class Stream:
         self.now += duration
 
     def run(self, *parts):
-        """Add a run of parts: kernels, and the path before their own. Instructions count from 0 in each run."""
+        """Add a run of parts: kernels, and the path before their own. Instructions count from 0 in each run.
+
+        Kernels in a list are of one instruction, but for collectives, which have their own.
+        """
         start, count = self.now, 0
         self.calls.append(start - 20)
         for kernels, scope in parts:
-            for name, duration, path in kernels:
-                self.add(name, duration, f"{scope}/{path}", f"op.{count}")
+            for kernel in kernels:
+                for name, duration, path in kernel if isinstance(kernel, list) else [kernel]:
+                    instruction = f"nccl.{len(self.kernels)}" if name.startswith("nccl") else f"op.{count}"
+                    self.add(name, duration, f"{scope}/{path}", instruction)
                 count += 1
         self.runs.append(f"jit_step(4711) {start}+{self.now - start}")
         self.now += 50
@@ -100,3 +105,30 @@ def test_the_turns_of_a_loop_on_a_gpu_run_the_same_instructions_and_are_layers(t
     lake = yield stream.written(tmp_path / f"loop_{drawn}.json", drawn=drawn)
     assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes") == [(None, True, 8, 8 * 104.0)] * 3
     assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(4, 104.0)]
+
+
+@in_one_lake
+def test_an_instruction_that_launches_kernels_for_each_expert_is_no_loop(tmp_path):
+    # Two grouped products a layer, each quantises and multiplies for 4 experts; collectives run beside them.
+    expert = [("quantize_kernel", 1, "experts"), ("nvjet_sm90_tst_192x192_64x4_2x1_v_bz_TNN", 9, "experts")]
+    gather = ("ncclDevKernel_AllGather_RING_LL", 2, "all-gather")
+    experts = [*expert, gather, *expert, gather, *expert, gather, *expert]
+    layer = [
+        ("input_reduce_fusion", 4, "mul"), (CUBLAS, 40, "dot"), ("cudnn_generated_fort_native_sdpa_sm90_flash", 30, ""),
+        experts, ("loop_multiply_fusion", 5, "mul"), experts,
+    ]  # fmt: skip
+    stream = Stream()
+    for _ in range(3):
+        stream.run(
+            ([("loop_gather_fusion", 3, "take")], "jit(step)"),
+            *[(layer, f"{THERE}/layer_{nth}") for nth in range(6)],
+            ([(CUBLAS, 50, "dot")], f"{THERE}/head"),
+            ([(CUBLAS, 100, "dot")], f"{BACK}/head"),
+            *[(layer, f"{BACK}/layer_{nth}") for nth in reversed(range(6))],
+            ([("loop_add_fusion", 90, "add")], "jit(step)/adam"),
+        )
+    lake = yield stream.written(tmp_path / "experts.json", drawn=False)
+    # 79 us, 8 times 10 us of experts, and 6 times 2 us.
+    assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes ORDER BY pass_id") == [
+        ("forward", True, 6, 6 * 171.0), ("backward", True, 6, 6 * 171.0),
+    ] * 3  # fmt: skip
