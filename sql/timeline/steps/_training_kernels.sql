@@ -1,8 +1,8 @@
 -- One row per stretch of a thread that tells the phase of what it launches: annotations of the
--- optimizer and of the passes, and calls of modules that differentiate nothing in a trace that
--- differentiates something. Of those of one phase that nest, the outermost; others may overlap. As
--- times are rounded, one that ends up to 3 ns behind another nests in it. What hands a pass's data to
--- another stage of a pipeline (recv_forward, send_backward) is no part of the pass.
+-- optimizer and of the passes, and calls of modules that differentiate nothing, though an operator
+-- in them does elsewhere in the trace. Of those of one phase that nest, the outermost; others may
+-- overlap. As times are rounded, one that ends up to 3 ns behind another nests in it. What hands a
+-- pass's data to another stage of a pipeline (recv_forward, send_backward) is no part of the pass.
 CREATE VIEW _phase_marks AS
 WITH names AS (
     SELECT n.name, CASE
@@ -27,12 +27,36 @@ WITH names AS (
     GROUP BY n.name
 ),
 undifferentiated AS (
-    SELECT s.trace_id, s.id
-    FROM _scope_paths AS s
+    SELECT m.trace_id, m.pid, m.tid, m.event_id, m.start_ns, m.end_ns
+    FROM module_calls AS m
+    JOIN _scope_paths AS s ON s.trace_id = m.trace_id AND s.id = m.event_id
     SEMI JOIN (
         SELECT DISTINCT trace_id FROM _scope_paths WHERE phase = 'forward'
-    ) AS t ON t.trace_id = s.trace_id
+    ) AS t ON t.trace_id = m.trace_id
     WHERE s.kind = 'module' AND s.phase IS NULL
+    QUALIFY m.start_ns >= coalesce(max(m.end_ns) OVER (
+        PARTITION BY m.trace_id, m.pid, m.tid ORDER BY m.start_ns, m.end_ns DESC, m.event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), m.start_ns)
+),
+-- Operators in them that make a node of autograd's graph elsewhere in the trace.
+differentiable AS MATERIALIZED (
+    SELECT u.trace_id, u.event_id, e.args
+    FROM events AS e
+    SEMI JOIN (
+        SELECT DISTINCT trace_id, name FROM autograd_calls WHERE NOT is_backward
+    ) AS n ON n.trace_id = e.trace_id AND n.name = e.name
+    ASOF JOIN undifferentiated AS u
+        ON u.trace_id = e.trace_id AND u.pid = e.pid AND u.tid = e.tid
+        AND u.start_ns <= e.start_ns
+    WHERE e.lane = 'host' AND e.category = 'cpu_op' AND e.start_ns < u.end_ns
+),
+-- Under torch.no_grad they have no number. Operators that never have one show nothing.
+ungraded AS (
+    SELECT DISTINCT trace_id, event_id
+    FROM differentiable
+    WHERE
+        coalesce(TRY_CAST(json_extract_string(args, '$."Sequence number"') AS BIGINT), -1) < 0
 ),
 marks AS (
     SELECT e.trace_id, e.pid, e.tid, e.event_id, e.start_ns, e.end_ns, n.phase
@@ -46,9 +70,9 @@ marks AS (
             OR (e.category IN ('cpu_op', 'operator') AND n.phase = 'optimizer')
         )
     UNION ALL
-    SELECT m.trace_id, m.pid, m.tid, m.event_id, m.start_ns, m.end_ns, 'none'
-    FROM module_calls AS m
-    JOIN undifferentiated AS u ON u.trace_id = m.trace_id AND u.id = m.event_id
+    SELECT u.trace_id, u.pid, u.tid, u.event_id, u.start_ns, u.end_ns, 'none'
+    FROM undifferentiated AS u
+    SEMI JOIN ungraded AS g ON g.trace_id = u.trace_id AND g.event_id = u.event_id
 )
 SELECT trace_id, pid, tid, event_id, start_ns, end_ns, phase
 FROM marks
@@ -96,7 +120,8 @@ GROUP BY a.trace_id, a.kernel_id;
 --
 -- An annotation of a forward pass shows nothing of what runs under torch.no_grad: where operators
 -- of the trace are differentiated, some that it holds must be, and an operation in a call of a
--- module that differentiates none is in no phase.
+-- module that differentiates none is in no phase, if an operator in the call that autograd numbers
+-- elsewhere has no number there. Custom operators without numbers (FBGEMM's) show nothing.
 --
 -- stored: meanwhile
 --

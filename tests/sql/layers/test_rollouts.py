@@ -75,12 +75,16 @@ def test_passes_under_no_grad_are_served_and_passes_that_autograd_records_are_tr
 @in_one_lake
 def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_path):
     # An operator of 10 us is differentiated, at 0; its backward function runs on thread 2. Every kernel takes 5 us.
-    number = {"Sequence number": 0, "Fwd thread id": 0}
+    number, late = ({"Sequence number": number, "Fwd thread id": 0} for number in (0, 1))
     trace = Trace().add("cpu_op", "aten::mm", 1, 9, 1, 1, **number).run(1000, 5, 2, "nvjet_y")
     function = "autograd::engine::evaluate_function: MmBackward0"
     trace.add("cpu_op", function, 110, 20, 1, 2, **{**number, "Fwd thread id": 1}).run(1110, 5, 112, "nvjet_dw", tid=2)
     trace.mark("## forward ##", 0, 100).mark("## forward: tables ##", 20, 20).run(1020, 5, 25, "pooled_lookup")
     trace.add("python_function", "nn.Module: Teacher_0", 50, 20, 1, 1).run(1050, 5, 55, "of_the_teacher")
+    trace.add("cpu_op", "aten::mm", 54, 9, 1, 1)
+    # A module whose operators never have a number, and a count of its indices, with the number of a later node.
+    trace.add("python_function", "nn.Module: Tables_0", 75, 20, 1, 1).run(1075, 5, 80, "lookup_of_a_module")
+    trace.add("cpu_op", "fbgemm::lookup", 79, 4, 1, 1).add("cpu_op", "aten::mm", 85, 4, 1, 1, **late)
     trace.mark("## backward ##", 100, 100).run(1120, 5, 120, "scale_loss")
     trace.mark("## forward ##", 150, 20).run(1150, 5, 155, "pooled_lookup_again")
     # Nothing in this one is differentiated.
@@ -90,7 +94,7 @@ def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_pat
                       "USING (trace_id, kernel_id, start_ns) GROUP BY phase ORDER BY phase")  # fmt: skip
     assert found == [
         ("backward", ["nvjet_dw", "scale_loss", "pooled_lookup_again"]),
-        ("forward", ["nvjet_y", "pooled_lookup"]),
+        ("forward", ["nvjet_y", "pooled_lookup", "lookup_of_a_module"]),
         ("other", ["of_the_teacher", "of_an_evaluation"]),
     ]
 
