@@ -1,11 +1,19 @@
--- One row per process that has device events, before the processes of a merged file are numbered.
+-- One row per process of a trace that has device events: the number of its device. The number comes
+-- from the process's name or label, else it is the one that all its events name, else the process's
+-- own number, which is the device in Kineto traces; the others are numbered in order of appearance,
+-- behind these if they would meet. In an Ascend trace whose rows all have one device, it is that
+-- device; a timeline's process without a number is device 0. Events that name a device themselves
+-- belong to that one, unless merged_device is set.
 --
--- In Kineto's traces a process with device events is a device: all of its events have its number,
--- and its label names it. A file merged from several ranks repeats numbers: of each node, or of
--- each rank that sees one GPU. Two processes with one number are two GPUs if the merge says that
--- they are of different ranks (_scope), or if both are labelled as that GPU, which one file does
--- once. Other processes with one number may be streams, or programs that share a GPU: one device.
-CREATE VIEW _device_numbers AS
+-- key: trace_id, pid
+--
+-- trace_id       VARCHAR  trace
+-- pid            VARCHAR  process
+-- device         INTEGER  device
+-- merged_device  INTEGER  the device, if the file was merged from several ranks and uses a number
+--                         for GPUs of several of them: from 0, in order of ranks and of the file's
+--                         numbers; NULL in any other trace
+CREATE VIEW device_processes AS
 WITH processes AS (
     SELECT
         trace_id, pid, _scope(pid) AS rank_text, min(event_id) AS first_id,
@@ -23,7 +31,7 @@ named AS (
     JOIN traces USING (trace_id)
     GROUP BY trace_id, pid
 ),
-found AS (
+described AS (
     SELECT
         trace_id, pid, first_id, rank_text, is_host,
         coalesce(
@@ -35,36 +43,26 @@ found AS (
     FROM processes
     LEFT JOIN _ascend_devices USING (trace_id)
     LEFT JOIN named USING (trace_id, pid)
-)
-SELECT
-    trace_id, pid, first_id, number, rank_text, is_host,
-    -- Place among the processes of a rank that are labelled as this number, 1 for any other.
-    CASE
-        WHEN is_labelled
-            THEN row_number() OVER (
-                PARTITION BY trace_id, rank_text, number, is_labelled ORDER BY first_id, pid
-            )
-        ELSE 1
-    END AS copy
-FROM found;
-
--- One row per process of a trace that has device events: the number of its device. The number comes
--- from the process's name or label, else it is the one that all its events name, else the process's
--- own number, which is the device in Kineto traces; the others are numbered in order of appearance,
--- behind these if they would meet. In an Ascend trace whose rows all have one device, it is that
--- device; a timeline's process without a number is device 0. Events that name a device themselves
--- belong to that one, unless merged_device is set.
---
--- key: trace_id, pid
---
--- trace_id       VARCHAR  trace
--- pid            VARCHAR  process
--- device         INTEGER  device
--- merged_device  INTEGER  the device, if the file was merged from several ranks and uses a number
---                         for GPUs of several of them: from 0, in order of ranks and of the file's
---                         numbers; NULL in any other trace
-CREATE VIEW device_processes AS
-WITH numbered AS (
+),
+-- In Kineto's traces a process with device events is a device: all of its events have its number,
+-- and its label names it. A file merged from several ranks repeats numbers: of each node, or of
+-- each rank that sees one GPU. Two processes with one number are two GPUs if the merge says that
+-- they are of different ranks (_scope), or if both are labelled as that GPU, which one file does
+-- once. Other processes with one number may be streams, or programs that share a GPU: one device.
+copied AS (
+    SELECT
+        trace_id, pid, first_id, number, rank_text, is_host,
+        -- Place among the processes of a rank that are labelled as this number, 1 for any other.
+        CASE
+            WHEN is_labelled
+                THEN row_number() OVER (
+                    PARTITION BY trace_id, rank_text, number, is_labelled ORDER BY first_id, pid
+                )
+            ELSE 1
+        END AS copy
+    FROM described
+),
+numbered AS (
     SELECT
         trace_id, pid, first_id, number,
         CASE
@@ -81,7 +79,7 @@ WITH numbered AS (
             min((rank_text, copy)) OVER one_number < max((rank_text, copy)) OVER one_number
                 AS is_repeated,
             bool_or(is_host) OVER (PARTITION BY trace_id) AS is_any_host
-        FROM _device_numbers
+        FROM copied
         WINDOW one_number AS (PARTITION BY trace_id, number)
     )
     WINDOW of_trace AS (PARTITION BY trace_id)
