@@ -51,7 +51,7 @@ def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, 
     made.clear()
     s1_lake.set("renamed", run="nightly")
     assert modules.stored() & {*made} == lineage.reached("run") == {
-        "_own_finding_values", "collectives", "step_costs",
+        "_own_finding_values", "_worst_collectives", "collectives", "step_costs",
     }  # fmt: skip
     made.clear()
     # Rules, not settings: all of it.

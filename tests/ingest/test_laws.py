@@ -35,14 +35,14 @@ def test_the_lake_holds_what_python_reads_whatever_the_size_of_the_pieces(trace,
     reading = python_reads(trace.content)
     rows = expected_rows(reading.events)
     with empty_lake() as lake, pieces_of(size):
-        if not rows and reading.events:
+        # Some writers open or close the array with an empty object, which holds no event.
+        if not rows and any(event != {} for event in reading.events):
             with pytest.raises(InputError, match="no complete event"):
                 ingest_bytes(lake, trace.content)
             return
         result = ingest_bytes(lake, trace.content)
         assert [row_of(row) for row in stored(lake, result.trace_id)] == rows
         assert result.events == len(rows)
-        # Some writers open or close the array with an empty object, which holds no event.
         assert result.rejected == len(reading.events) - len(rows) - reading.events.count({})
         assert not result.truncated
 

@@ -134,9 +134,13 @@ transposed AS (
     SELECT i.trace_id, i.program, i.instruction
     FROM instructions AS i
     JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
-    WHERE
-        e.lane = 'device'
-        AND contains(framework_path(e.args ->> '$.tf_op', e.args ->> '$.name'), 'transpose(')
+    WHERE e.lane = 'device'
+    GROUP BY i.trace_id, i.program, i.instruction
+    -- After the grouping, so that only the arguments of these operations are parsed.
+    HAVING contains(
+        framework_path(any_value(e.args ->> '$.tf_op'), any_value(e.args ->> '$.name')),
+        'transpose('
+    )
 ),
 directed_products AS (
     SELECT
