@@ -63,6 +63,9 @@ def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
             except json.JSONDecodeError:
                 event = json.loads(plain, **given, strict=False)
                 reason = reason or "control characters in a string"
+        if event is None:
+            # It holds no event, as an empty object; DuckDB reads both alike.
+            return b"{}", None
         if not isinstance(event, dict):
             raise Unmendable(f"not an object but {_kind(event)}")
         if repeated:
@@ -112,6 +115,4 @@ def _written(value: Any) -> str:
 
 
 def _kind(value: object) -> str:
-    if value is None:
-        return "null"
     return {bool: "a boolean", list: "an array", str: "a string"}.get(type(value), "a number")

@@ -41,8 +41,8 @@ EVENT_KEYS = frozenset((*COLUMN_KEYS, *KINETO_KEYS, *FORMAT_KEYS))
 #: Maximum number of other keys with a column of their own, and of the bytes of their names. The rest goes to `REST`.
 _MOST_KEYS = 64
 _KEY_BYTES = 2048
-#: The lane of empty objects, which hold no event and are not stored: rocprof opens its array with one, JAX and XProf
-#: close theirs so.
+#: The lane of empty objects, those whose values are all null, and null: they hold no event and are not stored. rocprof
+#: opens its array with an empty object, JAX and XProf close theirs so.
 EMPTY_LANE = "empty"
 #: The key under which a repaired event has, as an object, the fields whose keys have no column.
 REST = "tracelake:rest"

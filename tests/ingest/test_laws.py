@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -29,21 +30,25 @@ def empty_lake() -> Iterator[Layout]:
         yield new_lake(Path(folder) / "lake")
 
 
+def is_empty(element: Any) -> bool:
+    """Whether an element of the array holds no event: some writers open or close it with an empty object."""
+    return element is None or (isinstance(element, dict) and all(value is None for value in element.values()))
+
+
 @given(traces(), st.integers(150, 4000))
 @slowly
 def test_the_lake_holds_what_python_reads_whatever_the_size_of_the_pieces(trace, size):
     reading = python_reads(trace.content)
     rows = expected_rows(reading.events)
     with empty_lake() as lake, pieces_of(size):
-        # Some writers open or close the array with an empty object, which holds no event.
-        if not rows and any(event != {} for event in reading.events):
+        if not rows and not all(map(is_empty, reading.events)):
             with pytest.raises(InputError, match="no complete event"):
                 ingest_bytes(lake, trace.content)
             return
         result = ingest_bytes(lake, trace.content)
         assert [row_of(row) for row in stored(lake, result.trace_id)] == rows
         assert result.events == len(rows)
-        assert result.rejected == len(reading.events) - len(rows) - reading.events.count({})
+        assert result.rejected == len(reading.events) - len(rows) - sum(map(is_empty, reading.events))
         assert not result.truncated
 
 
