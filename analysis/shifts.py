@@ -95,9 +95,9 @@ def _placed(series: Array, begin: int, start: int, end: int) -> int:
     import numpy as np
 
     levels = np.median(series[begin:start]), np.median(series[start:end])
-    stretch = np.clip(series[begin:end], min(levels), max(levels))
     if levels[0] == levels[1]:
         return start
+    stretch = np.clip(series[begin:end], min(levels), max(levels))
     heads = np.arange(SHORTEST, end - begin - SHORTEST + 1)
     sums = np.cumsum(stretch - stretch.mean())[heads - 1]
     return begin + int(heads[np.argmax(sums**2 / (heads * (end - begin - heads)))])

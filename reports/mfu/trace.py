@@ -86,9 +86,8 @@ def report(found: dict[str, Any]) -> list[Part]:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     what = "FLOP are known for {} of the time in kernels that multiply (FLOP known %)"
-    parts += _least(found["passes"], "MFU and roofline are lower bounds", "mfu_pct", "flop_covered_pct", what) + _again(
-        found["passes"]
-    )
+    parts += _least(found["passes"], "MFU and roofline are lower bounds", "mfu_pct", "flop_covered_pct", what)
+    parts += _again(found["passes"])
     what = "bytes are known for {} of the time in kernels other than communication (bytes_covered_pct)"
     parts += _least(found["passes"], "MBU is a lower bound", "mbu_pct", "bytes_covered_pct", what)
     parts += _over(found) + _on_chip(found)

@@ -125,8 +125,8 @@ ASOF LEFT JOIN summed AS e
 -- One row per pass and layer with what decides a pass's bottleneck. An outlier takes more than
 -- twice the median wall time of its type in the pass, and the device is idle for more than half of
 -- what it takes beyond the median: the first call of a program, a stall of the host. A layer whose
--- kernels take longer (experts with more tokens, a wider network) is none. At most half of the
--- layers of a type are outliers.
+-- kernels take longer (experts with more tokens, a wider network) is not an outlier. At most half
+-- of the layers of a type are outliers.
 CREATE VIEW _judged_layers AS
 WITH timed AS (
     SELECT

@@ -49,6 +49,18 @@ class Stream:
         self.runs.append(f"jit_step(4711) {start}+{self.now - start}")
         self.now += 50
 
+    def steps(self, forward, backward):
+        """Add three training steps of 6 layers, with a head and an optimizer."""
+        for _ in range(3):
+            self.run(
+                ([("loop_gather_fusion", 3, "take")], "jit(step)"),
+                *[(forward, f"{THERE}/layer_{nth}") for nth in range(6)],
+                ([(CUBLAS, 50, "dot")], f"{THERE}/head"),
+                ([(CUBLAS, 100, "dot")], f"{BACK}/head"),
+                *[(backward, f"{BACK}/layer_{nth}") for nth in reversed(range(6))],
+                ([("loop_add_fusion", 90, "add")], "jit(step)/adam"),
+            )
+
     def written(self, path, *, drawn):
         lines = {"Stream #14(Compute)": "; ".join(self.kernels)}
         if drawn:
@@ -64,15 +76,7 @@ class Stream:
 def test_a_step_on_a_gpu_has_the_same_passes_with_and_without_the_line_that_the_profiler_derives(tmp_path, drawn):
     stream = Stream()
     twice = [(name, 2 * duration, path) for name, duration, path in LAYER[1:]]
-    for _ in range(3):
-        stream.run(
-            ([("loop_gather_fusion", 3, "take")], "jit(step)"),
-            *[(LAYER, f"{THERE}/layer_{nth}") for nth in range(6)],
-            ([(CUBLAS, 50, "dot")], f"{THERE}/head"),
-            ([(CUBLAS, 100, "dot")], f"{BACK}/head"),
-            *[([LAYER[0], *twice], f"{BACK}/layer_{nth}") for nth in reversed(range(6))],
-            ([("loop_add_fusion", 90, "add")], "jit(step)/adam"),
-        )
+    stream.steps(LAYER, [LAYER[0], *twice])
     lake = yield stream.written(tmp_path / f"step_{drawn}.json", drawn=drawn)
     # Layers of 20 + 154 us forward and 20 + 308 us backward, each from the gathering of its weights on.
     assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes ORDER BY pass_id") == [
@@ -118,15 +122,7 @@ def test_an_instruction_that_launches_kernels_for_each_expert_is_no_loop(tmp_pat
         experts, ("loop_multiply_fusion", 5, "mul"), experts,
     ]  # fmt: skip
     stream = Stream()
-    for _ in range(3):
-        stream.run(
-            ([("loop_gather_fusion", 3, "take")], "jit(step)"),
-            *[(layer, f"{THERE}/layer_{nth}") for nth in range(6)],
-            ([(CUBLAS, 50, "dot")], f"{THERE}/head"),
-            ([(CUBLAS, 100, "dot")], f"{BACK}/head"),
-            *[(layer, f"{BACK}/layer_{nth}") for nth in reversed(range(6))],
-            ([("loop_add_fusion", 90, "add")], "jit(step)/adam"),
-        )
+    stream.steps(layer, layer)
     lake = yield stream.written(tmp_path / "experts.json", drawn=False)
     # 79 us, 8 times 10 us of experts, and 6 times 2 us.
     assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes ORDER BY pass_id") == [
