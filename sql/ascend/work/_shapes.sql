@@ -22,7 +22,6 @@ END;
 -- in_blocks  BIGINT[][]  rows and columns of a block per input slot, NULL if not stored in blocks
 -- in_tokens  VARCHAR[]   type of elements per input slot, in lower case without a prefix
 -- in_sizes   DOUBLE[]    bytes per input slot, NULL if its type is unknown
--- out_sizes  DOUBLE[]    bytes per output slot, likewise
 -- in_bytes   DOUBLE      bytes of all inputs, NULL if a type is unknown
 -- out_bytes  DOUBLE      bytes of all outputs, likewise
 -- unknown    VARCHAR     types of elements that the table dtypes lacks
@@ -78,7 +77,6 @@ sums AS (
     SELECT
         trace_id, shape_id,
         list(bytes ORDER BY slot) FILTER (is_input) AS in_sizes,
-        list(bytes ORDER BY slot) FILTER (NOT is_input) AS out_sizes,
         sum(bytes) FILTER (is_input) AS in_bytes,
         sum(bytes) FILTER (NOT is_input) AS out_bytes,
         coalesce(bool_or(bytes IS NULL AND is_input), FALSE) AS in_unknown,
@@ -93,7 +91,7 @@ SELECT
     list_transform(out_dims, lambda dims, nth: _dense(dims, out_formats[nth])) AS outputs,
     list_transform(in_dims, lambda dims, nth: _block(dims, in_formats[nth])) AS in_blocks,
     list_transform(in_types, lambda token: regexp_replace(lower(token), '^dt_', '')) AS in_tokens,
-    in_sizes, out_sizes,
+    in_sizes,
     CASE WHEN NOT in_unknown THEN coalesce(in_bytes, 0) END AS in_bytes,
     CASE WHEN NOT out_unknown THEN coalesce(out_bytes, 0) END AS out_bytes,
     unknown,

@@ -10,7 +10,6 @@
 -- replicate   VARCHAR  replicate
 -- steps       BIGINT   steps in the block
 -- samples     BIGINT   steps in the block, each counted once per device
--- dur_ns      BIGINT   time of the samples, ns
 -- slowest_ns  BIGINT   time of the steps, each on its slowest device, ns
 CREATE VIEW _side_blocks AS
 WITH units AS (
@@ -21,7 +20,7 @@ WITH units AS (
 )
 SELECT
     side, trace_id, step_block, unit, units,
-    if(units > 1, unit, CAST(step_block AS VARCHAR)) AS replicate, steps, samples, dur_ns,
+    if(units > 1, unit, CAST(step_block AS VARCHAR)) AS replicate, steps, samples,
     slowest_ns
 FROM comparison_sides
 JOIN units USING (side)

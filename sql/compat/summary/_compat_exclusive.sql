@@ -8,8 +8,6 @@
 --
 -- trace_id      VARCHAR  trace
 -- event_id      BIGINT   event
--- pid           VARCHAR  process
--- tid           VARCHAR  thread
 -- process       VARCHAR  process name, NULL without one
 -- thread        VARCHAR  thread name, NULL without one
 -- name          VARCHAR  name
@@ -84,7 +82,7 @@ children AS (
     GROUP BY level.trace_id, around.event_id
 )
 SELECT
-    placed.trace_id, placed.event_id, pid, tid, process, thread, name, category, start_ns, end_ns,
+    placed.trace_id, placed.event_id, process, thread, name, category, start_ns, end_ns,
     CAST(greatest(0, end_ns - start_ns - coalesce(inside_ns, 0)) AS BIGINT) AS exclusive_ns
 FROM placed
 LEFT JOIN children

@@ -4,8 +4,7 @@
 -- trace_id      VARCHAR  trace
 -- payload_id    BIGINT   event_id of the operation that it puts the gap before
 -- payload_name  VARCHAR  its name
--- marker_id     BIGINT   event_id of the operation that ends the gap
--- marker_name   VARCHAR  its name
+-- marker_name   VARCHAR  name of the operation that ends the gap
 -- gap_ns        BIGINT   length, ns
 CREATE VIEW _compat_gaps AS
 WITH operations AS (
@@ -66,7 +65,6 @@ SELECT
     openings.trace_id,
     coalesce(payloads.event_id, openings.event_id) AS payload_id,
     coalesce(payloads.name, openings.name) AS payload_name,
-    openings.event_id AS marker_id,
     openings.name AS marker_name,
     openings.gap_ns
 FROM openings

@@ -96,7 +96,6 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- series            VARCHAR    the model, empty if the trace has only one
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
--- preference        INTEGER    lowest is tried first
 -- pattern           VARCHAR    the pattern
 -- pattern_source    VARCHAR    user, profile or detected
 -- anchor_names      VARCHAR[]  distinct kernel names that are anchors
@@ -334,7 +333,7 @@ best AS (
     ) = 1
 )
 SELECT
-    trace_id, series, device, stream, preference, pattern, pattern_source, anchor_names,
+    trace_id, series, device, stream, pattern, pattern_source, anchor_names,
     anchor_count, role, blocks AS blocks_per_layer,
     CASE
         WHEN len(half_labels) = blocks THEN half_labels

@@ -11,16 +11,13 @@
 -- name            VARCHAR  its name, or type
 -- category        VARCHAR  its category
 -- kind            VARCHAR  compute, communication or memory
--- launch_id       BIGINT   event_id of its launch, NULL if unknown
--- launch_kernels  BIGINT   operations of that launch
--- issued_ns       BIGINT   when the host issued it, ns (see kernels)
 -- call_ns         BIGINT   start of the call of a model around the launch, NULL if unknown
 -- turn_ns         BIGINT   start of the model's turn, NULL unless several models take turns
 CREATE VIEW _seated_kernels AS
 SELECT
     k.trace_id, CASE WHEN t.kernel_id IS NULL THEN k.series ELSE t.series END AS series, k.device,
     k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns, k.name, k.category, k.kind,
-    k.launch_id, k.launch_kernels, k.issued_ns, k.call_ns, t.turn_ns
+    k.call_ns, t.turn_ns
 FROM _heard_kernels AS k
 LEFT JOIN _turned_kernels AS t ON t.trace_id = k.trace_id AND t.kernel_id = k.kernel_id
 WHERE t.kernel_id IS NULL OR t.series IS NOT NULL;

@@ -108,7 +108,6 @@ WHERE kernel_id IS NOT NULL;
 -- num_layers    INTEGER  layers of a complete pass
 -- is_agreed     BOOLEAN  that number is known, not just the best guess
 -- begins_layer  BOOLEAN  it is the first anchor of its layer
--- is_missed     BOOLEAN  the run began before the capture
 -- is_staged     BOOLEAN  exchanges between pipeline stages begin and end the device's passes
 -- pass_source   VARCHAR  signature break, idle gap or anchor count
 CREATE VIEW _ascend_anchors AS
@@ -229,7 +228,7 @@ SELECT
         PARTITION BY trace_id, device ORDER BY CASE WHEN drafts > 0 THEN leader ELSE run END, turn
     ) - 1 AS pass_id,
     CAST(layer_id AS BIGINT) AS layer_id, CAST(num_layers + drafts AS INTEGER) AS num_layers,
-    is_agreed, NOT is_same AS begins_layer, is_missed AND turn = 0 AS is_missed, is_staged,
+    is_agreed, NOT is_same AS begins_layer, is_staged,
     CASE
         WHEN is_split THEN 'anchor count'
         WHEN bool_or(is_strong) OVER (PARTITION BY trace_id, device) THEN 'signature break'

@@ -14,8 +14,6 @@
 -- device        INTEGER  device
 -- run_id        BIGINT   run, from 0
 -- pass_id       BIGINT   pass, from 0
--- first_anchor  BIGINT   place of its first anchor on the device
--- last_anchor   BIGINT   place of its last anchor
 -- start_seq     BIGINT   place of its first kernel
 -- layer_seq     BIGINT   place of the first kernel of its first layer
 -- ffn_seq       BIGINT   place of the first kernel of its last layer's feed-forward half, or NULL
@@ -154,7 +152,7 @@ closed AS (
         ON f.trace_id = e.trace_id AND f.device = e.device AND f.run_id = e.run_id
 )
 SELECT
-    trace_id, rank, device, run_id, pass_id, first_anchor, last_anchor, start_seq,
+    trace_id, rank, device, run_id, pass_id, start_seq,
     coalesce(
         CASE WHEN opener >= start_seq THEN opener END,
         CASE WHEN is_at_edge THEN start_seq ELSE first_anchor END

@@ -10,7 +10,6 @@
 -- stretch          BIGINT   anchors before the anchor
 -- start_seq        BIGINT   place of the layer's first kernel
 -- ffn_seq          BIGINT   place of the first kernel of the feed-forward half before it, or NULL
--- layer_rule       VARCHAR  residual norm, norm or anchor
 -- usual_residuals  BIGINT   usual number of residual norms between two layers of the device
 -- usual_products   BIGINT   usual number of matrix products from a layer's beginning to its anchor
 -- usual_norms      INTEGER  usual number of norms of a layer if none adds the residual: 4 with one
@@ -63,9 +62,6 @@ SELECT
         WHEN is_paired THEN second_norm
         WHEN residuals = 0 AND norms > 1 THEN first_norm
     END AS ffn_seq,
-    CASE
-        WHEN residuals > 0 THEN 'residual norm' WHEN norms > 1 THEN 'norm' ELSE 'anchor'
-    END AS layer_rule,
     mode(residuals ORDER BY residuals DESC) OVER device AS usual_residuals,
     mode(
         CASE

@@ -5,7 +5,6 @@
 --
 -- trace_id         VARCHAR    trace
 -- num_layers       BIGINT     layers of the model
--- mtp_layers       BIGINT     layers of multi-token prediction
 -- hash_layers      BIGINT     leading layers with hash-routed experts
 -- compress_ratios  BIGINT[]   ratio per layer, NULL if the length is wrong
 -- layer_types      VARCHAR[]  type per layer
@@ -43,7 +42,7 @@ typed AS (
     LEFT JOIN model_types AS defaults ON defaults.model_type = config_model_type(fields)
 )
 SELECT
-    trace_id, num_layers, mtp_layers, hash_layers,
+    trace_id, num_layers, hash_layers,
     CASE
         WHEN len(compress_ratios) = 0 THEN NULL
         WHEN num_layers IS NULL THEN compress_ratios

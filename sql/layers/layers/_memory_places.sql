@@ -17,7 +17,6 @@
 -- end_ns        BIGINT   its end
 -- dur_ns        BIGINT   its duration
 -- kind          VARCHAR  memory
--- issued_ns     BIGINT   when the host issued it, ns (see kernels)
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  half of the kernel before it in the layer, else of the layer's first one
@@ -27,8 +26,7 @@
 CREATE VIEW _memory_places AS
 WITH copies AS (
     SELECT
-        trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_id,
-        issued_ns
+        trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_id
     FROM kernels
     WHERE kind = 'memory'
 ),
@@ -136,7 +134,6 @@ halves AS (
 )
 SELECT
     f.trace_id, f.rank, f.device, f.stream, f.kernel_id, f.start_ns, f.end_ns, f.dur_ns, f.kind,
-    f.issued_ns,
     coalesce(f.pass_id, s.place.pass_id) AS pass_id,
     coalesce(f.layer_id, s.place.layer_id) AS layer_id,
     CASE

@@ -15,7 +15,6 @@
 -- index_top_k      BIGINT   keys that an indexer selects
 -- num_experts      BIGINT   routed experts
 -- top_k            BIGINT   experts per token
--- num_kv_heads     BIGINT   key and value heads
 -- is_encoder       BOOLEAN  tokens see those after them too
 -- heads_per_key    BIGINT   query heads that share a key
 -- op_seq           INTEGER  place in the layer
@@ -117,7 +116,7 @@ SELECT
     variant, part, layers, model_layers, layer_ids, kinds,
     list_contains(list_transform(kinds, lambda kind: kind.last_kind), TRUE) AS last_kind,
     attention_kind, compress_ratio, sliding_window,
-    index_top_k, num_experts, top_k, num_kv_heads, is_encoder,
+    index_top_k, num_experts, top_k, is_encoder,
     CASE
         WHEN attention_kind IN ('gqa', 'window') THEN sizes['heads'] // num_kv_heads
         -- In expanded form each head has keys of its own; a latent is one key for all heads.

@@ -3,7 +3,6 @@
 -- layer_kind  VARCHAR  kind of layer
 -- layer_id    BIGINT   the layer itself, or the first that fits
 -- layers      BIGINT   layers of that kind
--- kinds       BIGINT   kinds of layers that the model has
 -- told_by     VARCHAR  the only kind, layer_id, compress_ratio, or the commonest kind
 CREATE VIEW _timing_layers AS
 WITH kinds AS (
@@ -31,7 +30,7 @@ fitted AS (
     JOIN kinds ON kinds.model = places.model AND kinds.layer_kind = places.layer_kind
 )
 SELECT
-    request, layer_kind, layer_id, layers, kinds,
+    request, layer_kind, layer_id, layers,
     CASE
         WHEN kinds = 1 THEN 'the only kind'
         WHEN layer_fits THEN 'layer_id'

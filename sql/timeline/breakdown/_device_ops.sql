@@ -78,7 +78,6 @@ SELECT trace_id, kernel_id, flop FROM own;
 -- self_ns         BIGINT   time in which it is the innermost of its line, ns; these sum to the
 --                          union of the line's intervals; the duration without a stream
 -- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
--- nest_depth      BIGINT   operations around it
 -- is_overlapping  BOOLEAN  another starts within it and ends after it, or vice versa
 -- name            VARCHAR  name
 -- canonical_name  VARCHAR  name shared by all instances
@@ -96,8 +95,6 @@ SELECT trace_id, kernel_id, flop FROM own;
 -- shape           VARCHAR  dimensions of its results, | between; not of XLA: shapes of the
 --                          operator's inputs, JSON
 -- dtype           VARCHAR  their types
--- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
--- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model,
 --                          if the trace marks them; else the name
 -- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; a 0 for a custom call or
@@ -108,14 +105,13 @@ SELECT trace_id, kernel_id, flop FROM own;
 -- flop_source     VARCHAR  their source: model_flops, shapes or none
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or
 --                          ends a transfer (is_async of hlo_categories)
--- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _device_ops AS
 WITH texts AS (
     SELECT
         trace_id, text_id, name, canonical_name, class, category, collective, hlo_category,
-        hlo_module, path, display_path, phase, shape, dtype, operand_shape, operand_dtype,
-        dedup_name, xla_model_flop, shape_flop, bytes_accessed, raw_bytes, source
+        hlo_module, path, display_path, phase, shape, dtype,
+        dedup_name, xla_model_flop, shape_flop, bytes_accessed, source
     FROM _op_texts
 ),
 run_ops AS (
@@ -169,9 +165,9 @@ compiled AS (
         coalesce(t.path, usual.scopes.path) AS path,
         coalesce(t.display_path, usual.scopes.display_path) AS display_path,
         if(t.path IS NULL, coalesce(t.phase, usual.scopes.phase), t.phase) AS phase,
-        t.shape, t.dtype, t.operand_shape, t.operand_dtype,
+        t.shape, t.dtype,
         coalesce(t.dedup_name, t.name) AS dedup_name,
-        t.xla_model_flop, t.shape_flop, t.bytes_accessed, t.raw_bytes, t.source
+        t.xla_model_flop, t.shape_flop, t.bytes_accessed, t.source
     FROM _xla_ops AS o
     JOIN texts AS t USING (trace_id, text_id)
     LEFT JOIN run_ops ON run_ops.trace_id = o.trace_id AND run_ops.kernel_id = o.kernel_id
@@ -207,14 +203,14 @@ described AS (
     SELECT
         trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns, name, canonical_name,
         class, category, collective, program, execution_id, hlo_category, path, display_path,
-        phase, shape, dtype, operand_shape, operand_dtype, dedup_name, xla_model_flop, shape_flop,
-        bytes_accessed, raw_bytes, source
+        phase, shape, dtype, dedup_name, xla_model_flop, shape_flop,
+        bytes_accessed, source
     FROM compiled
     UNION ALL
     SELECT
         trace_id, rank, device, kernel_id, pid, tid, 'op', start_ns, end_ns, name, canonical_name,
-        class, category, NULL, NULL, NULL, NULL, path, path, phase, input_dims, input_types, NULL,
-        NULL, canonical_name, NULL, flop, NULL, NULL, NULL
+        class, category, NULL, NULL, NULL, NULL, path, path, phase, input_dims, input_types,
+        canonical_name, NULL, flop, NULL, NULL
     FROM launched
 )
 SELECT
@@ -222,16 +218,15 @@ SELECT
     end_ns - start_ns AS dur_ns,
     coalesce(self_ns, end_ns - start_ns) AS self_ns,
     parent_id,
-    coalesce(nest_depth, 0) AS nest_depth,
     coalesce(is_overlapping, FALSE) AS is_overlapping,
     name, canonical_name, class, category, collective, program, execution_id, hlo_category, path,
-    display_path, phase, shape, dtype, operand_shape, operand_dtype, dedup_name, xla_model_flop,
+    display_path, phase, shape, dtype, dedup_name, xla_model_flop,
     coalesce(xla_model_flop, shape_flop) AS flop,
     CASE
         WHEN xla_model_flop IS NOT NULL THEN 'model_flops'
         WHEN shape_flop IS NOT NULL THEN 'shapes'
         ELSE 'none'
     END AS flop_source,
-    bytes_accessed, raw_bytes, source
+    bytes_accessed, source
 FROM described
 LEFT JOIN _op_nesting USING (trace_id, kernel_id);

@@ -1,20 +1,15 @@
--- One row per device with its own extent and the window that it shares with the other devices of
--- its trace: from the first start to the last end of their operations.
+-- One row per device with the window that it shares with the other devices of its trace: from the
+-- first start to the last end of their operations.
 --
 -- stored: meanwhile
 CREATE VIEW _device_windows AS
-WITH extents AS (
-    SELECT trace_id, device, min(start_ns) AS first_ns, max(end_ns) AS last_ns
-    FROM _device_ops
-    WHERE role = 'op' AND end_ns > start_ns
-    GROUP BY trace_id, device
-)
 SELECT
-    trace_id, rank, device, first_ns, last_ns,
-    min(first_ns) OVER (PARTITION BY trace_id) AS window_start_ns,
-    max(last_ns) OVER (PARTITION BY trace_id) AS window_end_ns
-FROM extents
-JOIN traces USING (trace_id);
+    trace_id, device,
+    min(min(start_ns)) OVER (PARTITION BY trace_id) AS window_start_ns,
+    max(max(end_ns)) OVER (PARTITION BY trace_id) AS window_end_ns
+FROM _device_ops
+WHERE role = 'op' AND end_ns > start_ns
+GROUP BY trace_id, device;
 
 -- One row per moment at which an operation of a device starts or stops counting, with its change to
 -- the number of running operations of each class: a field of 20 bits per class.

@@ -1,4 +1,4 @@
--- One row per collective that a communication.json lists, with its tables of times and links.
+-- One row per collective that a communication.json lists, with its table of times.
 --
 -- stored: meanwhile
 CREATE VIEW _listed_communication AS
@@ -10,8 +10,7 @@ SELECT
     args ->> '$.group' AS comm_group,
     args ->> '$.ranks' AS ranks,
     TRY_CAST(args ->> '$.rank' AS INTEGER) AS rank,
-    args -> '$.time' AS times,
-    args -> '$.bandwidth' AS links
+    args -> '$.time' AS times
 FROM events
 WHERE
     lane = 'meta' AND name = 'communication'

@@ -174,7 +174,6 @@ WHERE events.lane = 'host';
 -- kernel_id            BIGINT   that operation, NULL at the edges of the window
 -- launch_id            BIGINT   host call that launched that operation, NULL if not shown
 -- launch_ns            BIGINT   start of that call, ns
--- launch_end_ns        BIGINT   end of that call, ns
 -- launch_pid           VARCHAR  process of that call
 -- launch_tid           VARCHAR  thread of that call
 -- previous_program_id  BIGINT   program run that the device leaves, NULL outside of programs
@@ -253,8 +252,8 @@ parts AS (
 SELECT
     parts.trace_id, traces.rank, parts.device, parts.part.start_ns AS start_ns,
     parts.part.end_ns AS end_ns, idle_rules.cause, idle_rules.host_bound, parts.gap_start_ns,
-    parts.gap_end_ns, parts.kernel_id, parts.launch_id, parts.launch_ns, parts.launch_end_ns,
-    parts.launch_pid, parts.launch_tid, parts.previous_program_id, parts.next_program_id
+    parts.gap_end_ns, parts.kernel_id, parts.launch_id, parts.launch_ns, parts.launch_pid,
+    parts.launch_tid, parts.previous_program_id, parts.next_program_id
 FROM parts
 JOIN traces USING (trace_id)
 JOIN idle_rules ON idle_rules.cause = parts.part.cause

@@ -19,7 +19,6 @@ regexp_extract_all(
 -- shape          VARCHAR  dimensions of the results, | between, like 128,512|64; [] for a scalar
 -- dtype          VARCHAR  their types, | between
 -- operand_shape  VARCHAR  dimensions of the operands
--- operand_dtype  VARCHAR  their types
 CREATE VIEW _op_shapes AS
 WITH texts AS (
     SELECT DISTINCT layout, instruction FROM _xla_texts
@@ -50,6 +49,5 @@ SELECT
     instruction,
     nullif(array_to_string(_shape_dims(result), '|'), '') AS shape,
     nullif(array_to_string(_shape_dtypes(result), '|'), '') AS dtype,
-    nullif(array_to_string(_shape_dims(operands), '|'), '') AS operand_shape,
-    nullif(array_to_string(_shape_dtypes(operands), '|'), '') AS operand_dtype
+    nullif(array_to_string(_shape_dims(operands), '|'), '') AS operand_shape
 FROM parts;

@@ -255,15 +255,12 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- phase           VARCHAR  forward, backward or recompute
 -- shape           VARCHAR  dimensions of its results, | between
 -- dtype           VARCHAR  their types
--- operand_shape   VARCHAR  dimensions of its operands, | between
--- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation
 -- xla_model_flop  BIGINT   operations as XLA counts them; a 0 for a custom call or a matrix product
 --                          counts as unknown
 -- shape_flop      BIGINT   operations of the matrix product or convolution by its shapes
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them; NULL if it only begins or
 --                          ends a transfer (is_async of hlo_categories)
--- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _op_texts AS
 WITH described AS (
@@ -298,8 +295,7 @@ SELECT
     coalesce(_op_paths.path, t.named_path) AS path,
     coalesce(_op_paths.display_path, t.named_path) AS display_path,
     _op_paths.phase,
-    _op_shapes.shape, _op_shapes.dtype, _op_shapes.operand_shape, _op_shapes.operand_dtype,
-    t.dedup_name,
+    _op_shapes.shape, _op_shapes.dtype, t.dedup_name,
     CASE
         WHEN t.hlo_category = 'custom-call' OR t.hlo_kernel_category = 'gemm'
             THEN nullif(t.xla_model_flop, 0)
@@ -310,7 +306,7 @@ SELECT
     CASE
         WHEN t.is_async IS NOT TRUE
             THEN if(t.hlo_category = 'custom-call', nullif(t.bytes, 0), t.bytes)
-    END AS bytes_accessed, t.raw_bytes,
+    END AS bytes_accessed,
     t.source
 FROM described AS t
 LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id

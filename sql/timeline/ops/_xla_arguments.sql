@@ -3,7 +3,6 @@ CREATE MACRO _xla_arguments(args) AS json_extract_string(
     args,
     [
         '$.hlo_category', '$.tf_op', '$.long_name', '$.shape_with_layout', '$.deduplicated_name',
-        '$.model_flops', '$.bytes_accessed', '$.raw_bytes_accessed', '$.hlo_module', '$.source',
-        '$.name'
+        '$.model_flops', '$.bytes_accessed', '$.hlo_module', '$.source', '$.name'
     ]
 );

@@ -14,7 +14,6 @@
 -- dedup_name    VARCHAR  name shared by the copies of one operation
 -- xla_model_flop BIGINT   operations of the model
 -- bytes         BIGINT   bytes read and written as XLA counts them
--- raw_bytes     BIGINT   bytes without XLA's corrections
 -- hlo_module    VARCHAR  program
 -- source        VARCHAR  file and line in the user's program
 CREATE VIEW _xla_texts AS
@@ -34,13 +33,12 @@ given AS (
 SELECT
     trace_id, text_id, event_id AS kernel_id, copies, name,
     stated[1] AS hlo_category,
-    framework_path(stated[2], stated[11]) AS tf_op,
+    framework_path(stated[2], stated[10]) AS tf_op,
     stated[3] AS instruction,
     stated[4] AS layout,
     stated[5] AS dedup_name,
     TRY_CAST(stated[6] AS BIGINT) AS xla_model_flop,
     TRY_CAST(stated[7] AS BIGINT) AS bytes,
-    TRY_CAST(stated[8] AS BIGINT) AS raw_bytes,
-    stated[9] AS hlo_module,
-    stated[10] AS source
+    stated[8] AS hlo_module,
+    stated[9] AS source
 FROM given;

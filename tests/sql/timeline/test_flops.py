@@ -184,7 +184,7 @@ def test_a_product_counts_once_where_another_trace_gives_it_another_category(lak
 
 
 def test_what_stands_in_attributes_is_no_operand(xla):
-    shapes = dict(xla.rows("SELECT name, operand_shape FROM _device_ops"))
+    shapes = dict(xla.rows("SELECT name, operand_shape FROM _xla_texts JOIN _op_shapes USING (instruction)"))
     assert shapes["custom.13"] == "4,8"
     assert shapes["convolution.3"] == "8,58,58,3|3,3,3,64"
     assert shapes["gemm.12"] == "16,40|40,24"
