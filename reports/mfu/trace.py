@@ -123,15 +123,16 @@ def _least(passes: list[dict[str, Any]], claim: str, share: str, covered: str, w
 
 def _again(passes: list[dict[str, Any]]) -> list[Part]:
     """Return the caveat on passes whose MFU counts activations that are computed again."""
-    shown = {
-        (row["device"], row["pass_id"]): f"pass {row['pass_id']}: {flop_text(row['recomputed_flop'])},"
+    # Devices that run one program have the same.
+    shown = dict.fromkeys(
+        f"pass {row['pass_id']}: {flop_text(row['recomputed_flop'])},"
         f" {100 * row['recomputed_flop'] / row['flop']:.1f} %"
         for row in passes
         if row["mfu_pct"] is not None and row["recomputed_flop"] and row["flop"]
-    }
+    )
     if not shown:
         return []
-    some = "; ".join(list(shown.values())[:3]) + ("; …" if len(shown) > 3 else "")
+    some = "; ".join(list(shown)[:3]) + ("; …" if len(shown) > 3 else "")
     line = f"FLOP that compute activations again are counted ({some}): with them MFU is also called HFU."
     return [f"- {line} The MFU of the paper on PaLM is without them."]
 

@@ -52,6 +52,15 @@ placed AS (
     JOIN traces USING (trace_id)
     GROUP BY trace_id
 ),
+capped AS (
+    -- Metadata apart.
+    SELECT trace_id
+    FROM traces
+    JOIN events USING (trace_id)
+    WHERE format = 'jax' AND event_count >= 1000000 AND lane = 'meta'
+    GROUP BY trace_id
+    HAVING any_value(event_count + rejected_count) - count(*) = 1000000
+),
 rounded AS (
     SELECT trace_id, count(*) AS rounded_starts
     FROM _ascend_rows
@@ -61,6 +70,7 @@ rounded AS (
 SELECT
     trace_id,
     CAST(truncated AS DOUBLE) AS truncated,
+    CAST(capped.trace_id IS NOT NULL AS DOUBLE) AS capped,
     CAST(rejected_count AS DOUBLE) AS rejected,
     CAST(repaired_count AS DOUBLE) AS repaired,
     CAST(coalesce(skipped_bytes, 0) AS DOUBLE) AS skipped,
@@ -87,6 +97,7 @@ LEFT JOIN totals USING (trace_id)
 LEFT JOIN unfinished USING (trace_id)
 LEFT JOIN tables USING (trace_id)
 LEFT JOIN placed USING (trace_id)
+LEFT JOIN capped USING (trace_id)
 LEFT JOIN rounded USING (trace_id);
 
 -- One row per trace and check of the trace itself. Can its events answer queries at all?
@@ -106,7 +117,7 @@ WITH measured AS (
     FROM _trace_measures
     UNPIVOT (
         value FOR "check" IN (
-            truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
+            truncated, capped, rejected, repaired, skipped, event_arrays, redacted, unmatched,
             no_device_operations, without_launch, without_shapes, graph_launch, whole_graphs,
             negative_duration, no_duration, rounded_starts, long_span, merged_devices,
             shared_devices, other_category, category_conflicts, unknown_hardware, unknown_rank

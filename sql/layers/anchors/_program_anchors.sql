@@ -1,3 +1,12 @@
+-- Whether an operation is an anchor of a kind: NULL for an attention that begins a beat, 'turn' for
+-- what opens a turn of a loop, else a family.
+CREATE MACRO _is_anchor(anchor, family, begins_beat, opener) AS
+CASE
+    WHEN anchor IS NULL THEN begins_beat
+    WHEN anchor = 'turn' THEN opener IS NOT NULL
+    ELSE family = anchor
+END;
+
 -- One row per anchor of a program that holds a fixed number of equal stretches: its layers. An
 -- operation that occurs N times in a run may mark N layers. It does if the stretches from one to
 -- the next have the same contents: a family is regular if most stretches have the same number of
@@ -10,6 +19,10 @@
 -- represents its program, since all runs execute the same instructions. Runs without N anchors are
 -- not passes.
 --
+-- Layers of two kinds may be in a loop for each, one after the other: dense layers, then those with
+-- experts. If all attention is in such loops, and no product outside lies between them, each turn
+-- of them is a layer, which begins with the first instruction of its loop.
+--
 -- stored: per trace
 --
 -- trace_id     VARCHAR  trace
@@ -18,6 +31,7 @@
 -- run_id       BIGINT   the run
 -- kernel_id    BIGINT   the anchor
 -- family       VARCHAR  its family
+-- opens_turn   BOOLEAN  it is the first instruction of a turn, with which the layer begins
 -- seq          BIGINT   its place in the run
 -- layer_id     BIGINT   number of the anchor in the run, from 0
 -- num_layers   BIGINT   anchors of a whole run
@@ -58,6 +72,59 @@ sample AS MATERIALIZED (
     SEMI JOIN samples AS s
         ON s.trace_id = o.trace_id AND s.device = o.device AND s.run_id = o.run_id
 ),
+looped AS (
+    SELECT
+        trace_id, device, program, family, min(seq) AS first_seq, max(seq) AS last_seq,
+        count(*) AS times, bool_or(begins_beat) AS is_attention
+    FROM sample
+    WHERE is_looped
+    GROUP BY trace_id, device, program, family
+),
+-- The instructions of one loop overlap in the run.
+grouped AS (
+    SELECT *, count(CASE WHEN begins THEN 1 END) OVER (
+        PARTITION BY trace_id, device, program ORDER BY first_seq ROWS UNBOUNDED PRECEDING
+    ) AS nth_loop
+    FROM (
+        SELECT *, first_seq > coalesce(max(last_seq) OVER (
+            PARTITION BY trace_id, device, program ORDER BY first_seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), first_seq - 1) AS begins
+        FROM looped
+    )
+),
+loops AS (
+    SELECT
+        trace_id, device, program, min(first_seq) AS first_seq, max(last_seq) AS last_seq,
+        -- An instruction of a GPU may launch several kernels.
+        min(times) AS turns, arg_min(family, (times, first_seq)) AS opener
+    FROM grouped
+    GROUP BY trace_id, device, program, nth_loop
+    HAVING bool_or(is_attention)
+),
+several_loops AS (
+    SELECT
+        l.trace_id, l.device, l.program, any_value(l.openers) AS openers,
+        any_value(l.turns) AS turns
+    FROM (
+        SELECT
+            trace_id, device, program, min(first_seq) AS first_seq, max(last_seq) AS last_seq,
+            list(opener) AS openers, CAST(sum(turns) AS BIGINT) AS turns
+        FROM loops
+        GROUP BY trace_id, device, program
+        HAVING count(*) > 1
+    ) AS l
+    JOIN sample AS o
+        ON o.trace_id = l.trace_id AND o.device = l.device AND o.program = l.program
+    GROUP BY l.trace_id, l.device, l.program
+    HAVING NOT bool_or(
+        NOT o.is_looped
+        AND (o.begins_beat OR o.is_product AND o.seq BETWEEN l.first_seq AND l.last_seq)
+    )
+),
+openers AS (
+    SELECT trace_id, device, program, unnest(openers) AS opener FROM several_loops
+),
 -- Of the families that occur equally often, the one with the most time is tried.
 candidates AS (
     SELECT trace_id, device, program, anchor_count, arg_max(family, (sum_ns, family)) AS anchor
@@ -76,6 +143,8 @@ candidates AS (
     WHERE begins_beat
     GROUP BY trace_id, device, program
     HAVING count(*) > 1
+    UNION ALL
+    SELECT trace_id, device, program, turns, 'turn' FROM several_loops
 ),
 parted AS (
     SELECT
@@ -83,13 +152,16 @@ parted AS (
         o.is_collective,
         CASE WHEN c.anchor IS NULL AND o.begins_beat THEN 'attention' ELSE o.family END AS family,
         o.end_ns - o.start_ns AS dur_ns,
-        count(CASE WHEN coalesce(o.family = c.anchor, o.begins_beat) THEN 1 END) OVER (
+        count(CASE WHEN _is_anchor(c.anchor, o.family, o.begins_beat, t.opener) THEN 1 END) OVER (
             PARTITION BY c.trace_id, c.device, c.program, c.anchor ORDER BY o.seq
             ROWS UNBOUNDED PRECEDING
         ) AS stretch
     FROM candidates AS c
     JOIN sample AS o
         ON o.trace_id = c.trace_id AND o.device = c.device AND o.program = c.program
+    LEFT JOIN openers AS t
+        ON t.trace_id = o.trace_id AND t.device = o.device AND t.program = o.program
+        AND t.opener = o.family
 ),
 held AS (
     SELECT
@@ -127,8 +199,10 @@ regular AS (
     SELECT
         trace_id, device, program, anchor, anchor_count, is_product, sum(sum_ns) AS sum_ns,
         coalesce(sum(sum_ns) FILTER (is_inner), 0) AS inner_ns,
-        count(*) FILTER (is_inner AND times = usual_times)
-            >= any_value(l.same_stretches) * (anchor_count - 1) AS is_regular,
+        -- What is in a loop is in that loop's turns alone.
+        count(*) FILTER (is_inner AND times = usual_times) >= any_value(l.same_stretches) * (
+            if(anchor = 'turn', least(anchor_count, sum(times)), anchor_count) - 1
+        ) AS is_regular,
         any_value(l.equal_time) AS equal_time, any_value(l.run_time) AS run_time
     FROM usual
     CROSS JOIN limits AS l
@@ -158,7 +232,7 @@ tried AS (
     JOIN _layer_settings AS s ON s.trace_id = p.trace_id
     CROSS JOIN limits AS l
     WHERE
-        p.anchor IS NULL OR (s.is_given AND p.anchor_count = s.num_layers)
+        p.anchor IS NULL OR p.anchor = 'turn' OR (s.is_given AND p.anchor_count = s.num_layers)
         OR (e.long_ns <= (1 + l.uneven_time) * e.short_ns AND e.products <= l.layer_products)
 ),
 chosen AS (
@@ -173,13 +247,15 @@ chosen AS (
     QUALIFY row_number() OVER (
         PARTITION BY trace_id, device, program
         ORDER BY
-            anchor IS NOT NULL, coalesce(is_given, FALSE) DESC, coalesce(is_part, FALSE),
+            anchor IS DISTINCT FROM 'turn', anchor IS NOT NULL,
+            coalesce(is_given, FALSE) DESC, coalesce(is_part, FALSE),
             anchor_count DESC
     ) = 1
 ),
 marks AS (
     SELECT
         o.trace_id, o.device, o.program, o.run_id, o.kernel_id, o.family, o.seq,
+        coalesce(c.anchor = 'turn', FALSE) AS opens_turn,
         row_number() OVER (PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.seq) - 1
             AS layer_id,
         c.anchor_count AS num_layers,
@@ -187,11 +263,14 @@ marks AS (
     FROM _program_operations AS o
     JOIN chosen AS c
         ON c.trace_id = o.trace_id AND c.device = o.device AND c.program = o.program
-    WHERE coalesce(o.family = c.anchor, o.begins_beat)
+    LEFT JOIN openers AS t
+        ON t.trace_id = o.trace_id AND t.device = o.device AND t.program = o.program
+        AND t.opener = o.family
+    WHERE _is_anchor(c.anchor, o.family, o.begins_beat, t.opener)
 )
 SELECT
-    m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.seq, m.layer_id,
-    m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
+    m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.opens_turn, m.seq,
+    m.layer_id, m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
 FROM marks AS m
 LEFT JOIN samples AS s
     ON s.trace_id = m.trace_id AND s.device = m.device AND s.run_id = m.run_id;

@@ -6,10 +6,13 @@
 -- opens with a collective, which sums the embedding: the next operation opens it, even if it is
 -- another kernel in later layers (the first norm has no residual input). One in the loop of the
 -- layers does open them, and so does one that gathers: weights that the layer needs. The
--- counterpart of the operation that ends the other layers ends the last one.
+-- counterpart of the operation that ends the other layers ends the last one. If layers are turns of
+-- several loops, they begin with their anchors, and the last one ends as other turns of its loop.
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
-    SELECT trace_id, device, program, run_id, seq, layer_id, num_layers
+    SELECT
+        trace_id, device, program, run_id, seq, layer_id, num_layers, opens_turn,
+        if(opens_turn, family, NULL) AS opener
     FROM _program_anchors
     WHERE is_sample AND is_whole
 ),
@@ -118,9 +121,12 @@ openers AS (
 ),
 leads AS (
     SELECT
-        a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.seq,
-        CASE WHEN a.layer_id = 0 THEN coalesce(o.steps, 0) ELSE coalesce(b.steps, o.steps, 0) END
-            AS lead
+        a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.seq, a.opener,
+        CASE
+            WHEN a.opens_turn THEN 0
+            WHEN a.layer_id = 0 THEN coalesce(o.steps, 0)
+            ELSE coalesce(b.steps, o.steps, 0)
+        END AS lead
     FROM anchors_of AS a
     LEFT JOIN openers AS o
         ON o.trace_id = a.trace_id AND o.device = a.device AND o.program = a.program
@@ -129,14 +135,16 @@ leads AS (
         AND b.layer_id = a.layer_id AND b.family = o.opener[1] AND b.occurrence = o.opener[2]
 ),
 ends AS (
-    SELECT *, lead(seq - lead) OVER in_run AS next_seq
+    SELECT
+        *, lead(seq - lead) OVER (in_run ORDER BY layer_id) AS next_seq,
+        opener IS NOT DISTINCT FROM arg_max(opener, layer_id) OVER in_run AS is_of_last_loop
     FROM leads
-    WINDOW in_run AS (PARTITION BY trace_id, device, program ORDER BY layer_id)
+    WINDOW in_run AS (PARTITION BY trace_id, device, program)
 ),
 after AS (
     SELECT
         o.trace_id, o.device, o.program, e.layer_id, e.num_layers, o.seq - e.seq AS steps, o.family,
-        o.seq = e.next_seq - 1 AS is_last,
+        o.seq = e.next_seq - 1 AND e.is_of_last_loop AS is_last,
         row_number() OVER (
             PARTITION BY o.trace_id, o.device, o.program, e.layer_id, o.family ORDER BY o.seq
         ) AS occurrence

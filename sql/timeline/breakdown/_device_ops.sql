@@ -191,7 +191,7 @@ launched AS (
     FROM kernels AS k
     ANTI JOIN (SELECT DISTINCT trace_id FROM _xla_ops) AS compiled
         ON compiled.trace_id = k.trace_id
-    LEFT JOIN kernel_scopes AS scopes
+    LEFT JOIN _launch_scopes AS scopes
         ON scopes.trace_id = k.trace_id AND scopes.kernel_id = k.kernel_id
     LEFT JOIN captured
         ON captured.trace_id = k.trace_id AND captured.kernel_id = k.kernel_id

@@ -185,3 +185,15 @@ def test_the_path_of_a_gpus_kernel_is_the_name_of_its_instruction_not_the_annota
     assert lake.rows("SELECT path, busy_us FROM regions WHERE depth = 1 ORDER BY 2") == [
         ("(unattributed)", 15), ("f", 40),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "value"), [(1_000_000, 1), (999_999, 0)])
+def test_a_chrome_trace_with_the_most_events_that_the_profiler_writes_is_not_whole(tmp_path, events, value):
+    lines = {"XLA Ops": "fusion.1 1+5", "python": "f 1+1"}
+    case = write_case(tmp_path / "capped.json", [(3, "/device:TPU:0", lines)])
+    head, tail = case.read_text().rsplit("]", 1)
+    more = ',{"ph": "X", "pid": 701, "tid": 1, "ts": 2, "dur": 1, "name": "f"}' * (events - len(lines))
+    case.write_text(f"{head}{more}]{tail}")
+    with Lake(tmp_path / "lake", stored=False) as lake:
+        lake.ingest(case)
+        assert lake.rows("SELECT value FROM trace_checks WHERE \"check\" = 'capped'") == [(value,)]

@@ -44,6 +44,13 @@ attention | _ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E
 communication | void uccl::internode_ll::dispatch<true, false, 7168>(void*, void*, int*, long*, int*)
 communication | void uccl::internode::notify_dispatch<false, 8>(int const*)
 communication | void uccl::intranode::combine<8, 768, 8192>(int4*)
+communication | oneccl_allreduce_pcie<sycl::_V1::detail::half_impl::half, Rt64_128_PCIE>
+communication | oneccl_broadcast_large<sycl::_V1::detail::half_impl::half>
+communication | oneccl_kernel_memcpy_bytes
+communication | oneccl_invoke_barrier
+communication | oneccl_pre_operation<float, 4, 16>
+moe_gemm  | MoE::GemmCuteName<cutlass::bfloat16_t, cutlass::float_e4m3_t, cutlass::bfloat16_t, (char)82, (char)82>
+moe_gemm  | _ZTSN3MoE12GemmCuteNameIN7cutlass10bfloat16_tES2_S2_Lc82ELc82EE
 communication | EpDispatchCopyToStaging_bf16
 communication | EpCombineSync_bf16
 communication | EpCombineSyncBarrier_bf16

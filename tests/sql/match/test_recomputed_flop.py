@@ -3,6 +3,7 @@
 import tracelake
 from tracelake.reports.mfu.trace import facts, report
 
+from ...summary_cases import write_case
 from ..layers.test_checkpointed_layers import LAYERS, Checkpointed
 
 PRODUCT = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
@@ -44,3 +45,46 @@ def test_flop_that_compute_activations_again_are_counted_and_said(tmp_path):
     said = report(facts(lake.store, lake.resolve("step"), None))
     [caveat] = [part for part in said if isinstance(part, str) and "HFU" in part]
     assert "(pass 1: 196.608 KFLOP, 100.0 %)" in caveat
+
+
+def test_flop_that_a_compiled_program_computes_again_are_counted_and_said_once_for_all_devices(tmp_path):
+    # Products of 1 MFLOP: forward two a layer; backward one of them again, and two gradients. The head's is outside.
+    paths = {"": "jvp(Model)", "again": "transpose(jvp(Model))/rematted_computation", "back": "transpose(jvp(Model))"}
+    made, at = [], 0
+
+    def run(name, path, us, category="convolution fusion"):
+        nonlocal at
+        args = f'"hlo_category": "{category}", "tf_op": "jit(step)/{paths[path]}/{name}:"'
+        flop = ', "model_flops": "1000000", "bytes_accessed": "9"' if category == "convolution fusion" else ""
+        made.append(f"{name} {at}+{us} {{{args}{flop}}}")
+        at += us
+
+    for _ in range(4):
+        run("fusion.1", "", 5)
+        run("splash_mha_fwd.2", "", 9, "custom-call")
+        run("fusion.3", "", 8)
+    run("fusion.4", "", 6)
+    run("fusion.5", "back", 12)
+    for _ in range(4):
+        run("fusion.11", "again", 5)
+        run("splash_mha_dkv.12", "back", 12, "custom-call")
+        run("fusion.13", "back", 10)
+        run("fusion.14", "back", 16)
+    made.append(f'adam_fusion.20 {at}+20 {{"hlo_category": "loop fusion", "tf_op": "jit(step)/adam/mul:"}}')
+    lines = {"XLA Modules": f"jit_step(1) 0+{at + 20}", "XLA Ops": "; ".join(made)}
+    lake = tracelake.Lake(tmp_path / "lake", stored=False)
+    lake.ingest(
+        write_case(tmp_path / "step.json", [(3 + nth, f"/device:TPU:{nth}", lines) for nth in range(2)]),
+        hardware="tpu_v5p",
+    )
+    found = lake.rows(
+        "SELECT DISTINCT direction, flop, recomputed_flop FROM pass_mfu JOIN passes USING (trace_id, device, pass_id) "
+        "ORDER BY direction DESC"
+    )
+    assert found == [("forward", 9e6, None), ("backward", 13e6, 4e6)]
+    # The head's products and their gradients are of the two passes; the optimizer's work is of neither.
+    phases = lake.rows("SELECT DISTINCT phase, kernel_count, busy_us FROM training_phases ORDER BY phase")
+    assert phases == [("backward", 17, 4 * 43 + 12), ("forward", 13, 4 * 22 + 6), ("optimizer", 1, 20)]
+    said = report(facts(lake.store, lake.resolve("step"), 1))
+    [caveat] = [part for part in said if isinstance(part, str) and "HFU" in part]
+    assert "(pass 1: 4.000 MFLOP, 30.8 %)" in caveat
