@@ -109,6 +109,22 @@ def test_prefills_of_more_tokens_may_take_longer_in_proportion(lake, tmp_path):
     assert found == [(2.5, 4 * 1500, evidence)]
 
 
+@pytest.mark.parametrize(
+    ("heavy", "period"),
+    [
+        ([1, 4, 7, 10], 3),
+        # One is missing between 4 and 10.
+        ([1, 4, 10, 13], 3),
+        # Distances of 3, 2, 1 and 3, as chance makes them.
+        ([2, 5, 7, 8, 11], None),
+    ],
+)
+def test_heavy_steps_have_a_period_if_most_are_as_far_apart(lake, tmp_path, heavy, period):
+    tokens = [4000 if nth in heavy else 1000 for nth in range(14)]
+    lake.ingest(prefills(tmp_path / "steps.json", tokens, lambda nth: nth))
+    assert lake.rows("SELECT period FROM step_classes WHERE step_class = 'heavy'") == [(period,)]
+
+
 def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):
     # Ten all-reduces, a millisecond apart; rank 1 comes 100 µs late to each, the transfer takes 20 µs.
     for rank in range(2):
