@@ -236,6 +236,25 @@ def test_marlin_multiplies_by_packed_weights_wherever_a_version_has_them_among_i
     assert [row for row in found if row[0]] == [expected] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "right", "element", "k"),
+    [
+        # Weights of nvfp4_gemm and of blocks in FP8 are [n, k], those of cuBLAS a view [k, n].
+        ("trtllm::nvfp4_gemm", [16, 8], "unsigned char", 16),
+        ("trtllm::fp8_block_scaling_gemm", [16, 8], FP8, 8),
+        ("trtllm::cublas_scaled_mm", [8, 16], FP8, 8),
+        ("trtllm::cublas_mm", [8, 16], BF16, 8),
+        ("trtllm::dsv3_fused_a_gemm_op", [8, 16], BF16, 8),
+    ],
+)
+@in_one_lake
+def test_products_of_tensorrt_llm_have_the_operations_of_their_shapes(tmp_path, name, right, element, k):
+    trace = Trace()
+    trace.op(name, 10, 5, [[4, 8], right, [], []], [element, element, "float", "float"])
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT m, n, k, flop FROM trace_ops") == [(4, 16, k, 2 * 4 * 16 * k)]
+
+
 @pytest.mark.parametrize("name", ["sglang::fp4_gemm", "vllm::flashinfer_mm_fp4"])
 @in_one_lake
 def test_flashinfer_s_products_in_fp4_have_two_values_in_a_byte(tmp_path, name):
