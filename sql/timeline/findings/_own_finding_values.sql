@@ -101,21 +101,34 @@ crossings AS (
     WHERE kind = 'between_programs'
     GROUP BY trace_id
 ),
+sized_steps AS (
+    -- A step of more tokens may take longer in proportion.
+    SELECT
+        trace_id, program, marker_us, tokens, median(tokens) OVER of_program AS usual_tokens,
+        marker_us / greatest(coalesce(tokens / nullif(usual_tokens, 0), 1), 1) AS sized_us
+    FROM step_times
+    WHERE NOT (is_warm_up OR is_partial)
+    WINDOW of_program AS (PARTITION BY trace_id, program)
+),
 jitters AS (
     SELECT
-        summary.trace_id, summary.program, summary.steps, median_us, p90_us, jitter,
-        classes.steps AS heavy, classes.period, summary.steps * (mean_us - median_us) AS excess_us
-    FROM step_summary AS summary
-    LEFT JOIN (
-        SELECT trace_id, program, steps, period FROM step_classes WHERE step_class = 'heavy'
-    ) AS classes
-        ON classes.trace_id = summary.trace_id
-        AND classes.program IS NOT DISTINCT FROM summary.program
-    WHERE scope = 'steady' AND summary.steps >= 4 AND jitter IS NOT NULL
+        s.trace_id, s.program, count(*) AS steps, median(sized_us) AS median_us,
+        quantile_cont(sized_us, 0.9) AS p90_us,
+        quantile_cont(sized_us, 0.9) / median(sized_us) AS jitter,
+        any_value(usual_tokens) FILTER (tokens > usual_tokens) AS usual_tokens,
+        any_value(classes.steps) AS heavy, any_value(period) AS period,
+        count(*) * (avg(sized_us) - median(sized_us)) AS excess_us
+    FROM sized_steps AS s
+    LEFT JOIN step_classes AS classes
+        ON classes.trace_id = s.trace_id AND classes.step_class = 'heavy'
+        AND classes.program IS NOT DISTINCT FROM s.program
+    GROUP BY s.trace_id, s.program
+    HAVING count(*) >= 4 AND median(sized_us) > 0
 ),
 worst_jitters AS (
     SELECT
-        trace_id, program, steps, median_us, p90_us, jitter, heavy, period, excess_us
+        trace_id, program, steps, median_us, p90_us, jitter, usual_tokens, heavy, period,
+        excess_us
     FROM jitters
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY jitter DESC, program) = 1
 )
@@ -247,8 +260,9 @@ UNION ALL
 SELECT
     trace_id, 'step-jitter', jitter, greatest(devices * excess_us, 0),
     format(
-        'median {:.3f} µs, 90th percentile {:.3f} µs over {} steady steps{}{}{}', median_us, p90_us,
-        steps, coalesce(' of ' || program, ''),
+        'median {:.3f} µs, 90th percentile {:.3f} µs over {} steady steps{}{}{}{}', median_us,
+        p90_us, steps, coalesce(' of ' || program, ''),
+        coalesce(format(', scaled down to {:.0f} tokens', usual_tokens), ''),
         coalesce(format('; {} of them are of a class of their own, heavy', heavy), ''),
         coalesce(format(', every {} steps', period), '')
     ),

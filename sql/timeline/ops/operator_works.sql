@@ -214,7 +214,9 @@ WHERE list_min(places) > 0;
 -- both layouts: its inner dimension is the one that fits. Bytes are those of both operands and of
 -- the result, each once, also the elements that an operand repeats along a dimension (stride 0);
 -- groups that split the inner dimension have a result each. Of E experts with top-k of T tokens,
--- E x (1 - (1 - k / E)^T) are expected to be read: those that some token chooses.
+-- E x (1 - (1 - k / E)^T) are expected to be read: those that some token chooses. Under expert
+-- parallelism a vector of integers among the inputs maps all G experts to the E whose weights these
+-- are: E / G of the choices are expected to be theirs.
 CREATE VIEW _op_products AS
 WITH templates AS (
     -- Only the numbers of elements of a template's buffers are those of its product.
@@ -284,18 +286,29 @@ sized AS (
         END AS batch
     FROM shaped
 ),
-experts AS (
+choices AS (
     SELECT
-        o.trace_id, o.work_id, try(_dims_product(o.a[:-2]) * o.o[-1]) AS m, o.b[2] AS n,
-        o.a[-1] AS k, try(o.v[2] * o.v[3] * (o.a[-1] // o.b[3])) AS down,
-        try(
-            _dims_product(o.a) * 2 * o.a_bytes
-            + o.b[1] * (1 - pow(1 - o.o[-1] / o.b[1], _dims_product(o.a[:-2])))
-            * (o.b[2] * o.b[3] * o.b_bytes + o.v[2] * o.v[3] * o.v_bytes)
-        ) AS bytes
+        o.trace_id, o.work_id, o.a, o.b, o.v, o.a_bytes, o.b_bytes, o.v_bytes,
+        _dims_product(o.a[:-2]) AS tokens, o.o[-1] AS chosen,
+        list_filter(
+            list_transform(range(len(o.types)), LAMBDA slot: _slot_dims(o.input_dims, slot)),
+            LAMBDA dims, slot: len(dims) = 1 AND o.types[slot] IN ('int', 'long')
+        ) AS vectors,
+        nullif(greatest(o.b[1], list_max(flatten(vectors))), 0) AS chosen_from
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule = 'fused_moe' AND len(o.b) = 3 AND len(o.v) = 3 AND len(o.o) = 2 AND o.b[3] > 0
+),
+experts AS (
+    SELECT
+        trace_id, work_id, try(tokens * chosen * b[1]) / chosen_from AS m, b[2] AS n, a[-1] AS k,
+        try(v[2] * v[3] * (a[-1] // b[3])) AS down,
+        try(
+            _dims_product(a) * 2 * a_bytes
+            + b[1] * (1 - pow(1 - chosen / chosen_from, tokens))
+            * (b[2] * b[3] * b_bytes + v[2] * v[3] * v_bytes)
+        ) AS bytes
+    FROM choices
 )
 SELECT
     trace_id, work_id, batch, m, n, try(k * packed) AS k,
@@ -313,7 +326,8 @@ FROM sized
 WHERE n IS NOT NULL
 UNION ALL
 SELECT
-    trace_id, work_id, 1, m, n, k, try(2 * m * (n * k + down)), try(2 * m * n * k), bytes
+    trace_id, work_id, 1, TRY_CAST(round(m) AS BIGINT), n, k,
+    TRY_CAST(try(2 * m * (n * k + down)) AS BIGINT), TRY_CAST(try(2 * m * n * k) AS BIGINT), bytes
 FROM experts;
 
 -- One row per trace and distinct call of a framework operator with a rule in trace_op_rules, by the

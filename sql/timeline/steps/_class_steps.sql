@@ -6,7 +6,7 @@
 -- representative_id    BIGINT   step_id of the step nearest to the median, the first on a tie
 -- representative_step  BIGINT   number of that step, else its step_id
 -- representative_us    DOUBLE   its duration, µs
--- period               BIGINT   of a heavy class, the most frequent distance between numbers
+-- period               BIGINT   of a heavy class, the distance that most neighbours' numbers have
 CREATE VIEW _class_steps AS
 WITH medians AS (
     SELECT trace_id, program, step_class, median(marker_us) AS median_us
@@ -37,7 +37,9 @@ distances AS (
     WHERE step_class = 'heavy'
 ),
 distance_counts AS (
-    SELECT trace_id, program, step_class, distance, count(*) AS times
+    SELECT
+        trace_id, program, step_class, distance, any_value(members) AS members,
+        count(*) AS times
     FROM distances
     WHERE distance > 1 AND members >= 3
     GROUP BY trace_id, program, step_class, distance
@@ -46,7 +48,7 @@ periods AS (
     SELECT trace_id, program, step_class, arg_max(distance, (times, -distance)) AS period
     FROM distance_counts
     GROUP BY trace_id, program, step_class
-    HAVING max(times) >= 2
+    HAVING max(times) >= 2 AND 2 * max(times) >= any_value(members)
 )
 SELECT
     r.trace_id, r.program, r.step_class, median_us, representative.step_id AS representative_id,

@@ -161,6 +161,10 @@ attention | void flashinfer::BatchMLAPagedAttentionKernel<int>(int)
 attention | void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u>(int)
 attention | fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausalVarSeqQ128Kv128PersistentContext
 attention | fmha_v2_flash_attention_bf16_64_128_S_qkv_128_causal_tma_ws_sm90_kernel
+attention_metadata | void tensorrt_llm::kernels::computeSeqAndPaddingOffsets<float, 256>(tensorrt_llm::kernels::BuildDecoderInfoParams<float>)
+norm      | void l2_norm_f32<(int)32>(const float *, float *, int, long, long, long, float)
+moe_routing | void mm_ids_helper<8>(int const*, int*, int*, int*, int, int, int, int, int)
+elementwise | scale_f32(float const*, float*, float, float, long)
 attention | kernel_mha
 attention | void cutlass::device_kernel<cutlass::fmha::kernel::Sm100FmhaMlaKernelTmaWarpspecialized<int>>(int)
 attention | fmha_cutlassB_bf16_aligned_128x128_k64_sm80(PyTorchMemEffAttention::AttentionBackwardKernel::Params)

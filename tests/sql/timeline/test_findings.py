@@ -5,6 +5,7 @@ import pytest
 import tracelake
 
 from ... import summary_cases as cases
+from ...kernel_traces import GEMM, Trace
 from ...lakes import ingest_at_once
 from ...support import DATA, data_files, trace_bytes
 
@@ -82,6 +83,46 @@ def test_jitter_counts_steady_steps_of_one_program_alone(made_up):
     # D1: 12 steady steps, median 101.5, 90th percentile 214.5. D6: light and heavy, ratio 1.5 to 125.
     assert found_in(made_up, "D1")["step-jitter"] == pytest.approx(214.5 / 101.5, abs=0.01)
     assert "step-jitter" not in found_in(made_up, "D8")
+
+
+def prefills(path, tokens, cost_us):
+    """Write a trace of an engine's prefills, a kernel each that takes so long for each token."""
+    trace, now = Trace(), 0
+    for nth in tokens:
+        trace.note(f"execute_context_1({nth})_generation_0(0)", now, 10)
+        trace.kernel(GEMM, now + 2, now + 20, cost_us(nth))
+        now += 10_000
+    return trace.write(path)
+
+
+def test_prefills_of_more_tokens_may_take_longer_in_proportion(lake, tmp_path):
+    tokens = [1000, 4000, 1000, 1000, 4000, 4000, 1000, 4000, 1000, 1000]
+    by_tokens = prefills(tmp_path / "by_tokens.json", tokens, lambda nth: nth)
+    # The longer ones take ten times as long for four times the tokens: 2500 µs for 1000.
+    beyond = prefills(tmp_path / "beyond.json", tokens, lambda nth: nth if nth == 1000 else 10_000)
+    lake.ingest(by_tokens, beyond)
+    found = lake.rows("SELECT value, gain_us, evidence FROM findings WHERE finding = 'step-jitter'")
+    evidence = (
+        "median 1000.000 µs, 90th percentile 2500.000 µs over 10 steady steps of prefill, scaled down to 1000 tokens; "
+        "4 of them are of a class of their own, heavy"
+    )
+    assert found == [(2.5, 4 * 1500, evidence)]
+
+
+@pytest.mark.parametrize(
+    ("heavy", "period"),
+    [
+        ([1, 4, 7, 10], 3),
+        # One is missing between 4 and 10.
+        ([1, 4, 10, 13], 3),
+        # Distances of 3, 2, 1 and 3, as chance makes them.
+        ([2, 5, 7, 8, 11], None),
+    ],
+)
+def test_heavy_steps_have_a_period_if_most_are_as_far_apart(lake, tmp_path, heavy, period):
+    tokens = [4000 if nth in heavy else 1000 for nth in range(14)]
+    lake.ingest(prefills(tmp_path / "steps.json", tokens, lambda nth: nth))
+    assert lake.rows("SELECT period FROM step_classes WHERE step_class = 'heavy'") == [(period,)]
 
 
 def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):

@@ -236,6 +236,25 @@ def test_marlin_multiplies_by_packed_weights_wherever_a_version_has_them_among_i
     assert [row for row in found if row[0]] == [expected] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "right", "element", "k"),
+    [
+        # Weights of nvfp4_gemm and of blocks in FP8 are [n, k], those of cuBLAS a view [k, n].
+        ("trtllm::nvfp4_gemm", [16, 8], "unsigned char", 16),
+        ("trtllm::fp8_block_scaling_gemm", [16, 8], FP8, 8),
+        ("trtllm::cublas_scaled_mm", [8, 16], FP8, 8),
+        ("trtllm::cublas_mm", [8, 16], BF16, 8),
+        ("trtllm::dsv3_fused_a_gemm_op", [8, 16], BF16, 8),
+    ],
+)
+@in_one_lake
+def test_products_of_tensorrt_llm_have_the_operations_of_their_shapes(tmp_path, name, right, element, k):
+    trace = Trace()
+    trace.op(name, 10, 5, [[4, 8], right, [], []], [element, element, "float", "float"])
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT m, n, k, flop FROM trace_ops") == [(4, 16, k, 2 * 4 * 16 * k)]
+
+
 @pytest.mark.parametrize("name", ["sglang::fp4_gemm", "vllm::flashinfer_mm_fp4"])
 @in_one_lake
 def test_flashinfer_s_products_in_fp4_have_two_values_in_a_byte(tmp_path, name):
@@ -247,6 +266,22 @@ def test_flashinfer_s_products_in_fp4_have_two_values_in_a_byte(tmp_path, name):
     # 4 x 16 sums of 16 products; 4 x 8 and 8 x 16 bytes, and 4 x 16 values of two.
     found = lake.rows("SELECT m, n, k, flop, bytes, dtype FROM trace_ops")
     assert found == [(4, 16, 16, 2 * 4 * 16 * 16, 32 + 128 + 128, "fp4")]
+
+
+@in_one_lake
+def test_a_rank_with_some_of_the_experts_multiplies_with_the_chosen_that_are_its_own(tmp_path):
+    # Six tokens choose 2 of 32 experts each. 8 are here: 3 of the 12 choices are expected to be theirs.
+    dims = [[6, 16], [8, 8, 16], [8, 16, 4], [6, 2], [6, 2], [], [32]]
+    trace = Trace()
+    experts = trace.op(
+        "vllm::outplace_fused_experts", 10, 20, dims, [BF16, BF16, BF16, "float", "int", "Scalar", "int"]
+    )
+    trace.kernel("fused_moe_kernel", 15, 100, 30, experts)
+    lake = yield trace.write(tmp_path / "t.json")
+    [(m, flop, moved)] = lake.rows("SELECT m, flop, bytes FROM trace_ops")
+    assert (m, flop) == (3, 2 * 3 * (8 * 16 + 16 * 4))
+    # A token leaves an expert out with 30/32, all six with that to the sixth.
+    assert moved == pytest.approx(2 * 2 * 6 * 16 + 8 * (1 - (30 / 32) ** 6) * 2 * (8 * 16 + 16 * 4))
 
 
 @in_one_lake
