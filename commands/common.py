@@ -249,7 +249,7 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
 
     is_path = trace is not None and _names_input(trace)
     default = Path("tracelake")
-    is_lost = trace is not None and not is_path
+    is_lost = trace is not None and not is_path and not Path(trace).is_dir()
     is_lost = is_lost and (os.sep in str(trace) or str(trace).endswith((".json", ".csv", ".gz", ".zst")))
     # Runs that are folders have names like paths, and any name or filter may.
     if is_lost and not _selects(lake or default, str(trace)):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..engine.naming import a_folder
 from ..engine.sql.near import guess
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ def is_trace(lake: Place | None, word: str) -> bool:
 
 def unknown(word: str, commands: Sequence[str]) -> click.UsageError:
     """Return the error for a word that is neither a command nor a trace."""
+    if Path(word).is_dir():
+        return click.UsageError(f"{word}: {a_folder(word)}")
     return click.UsageError(
         f"{word}: no such command, file or trace.{guess(word, commands)} `tracelake --help` lists the commands."
     )

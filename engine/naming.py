@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 from .errors import InputError, UsageError
@@ -46,12 +47,19 @@ def _resolve(ask: Ask, lake: Place, trace: str) -> str:
     if rows:
         listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
         raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
+    if Path(trace).is_dir():
+        raise UsageError(f"{trace}: {a_folder(trace)}")
     known = [name for (name,) in ask(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL", [])]
     listed = ", ".join(known[:6]) + (f" and {len(known) - 6} more" if len(known) > 6 else "")
     raise UsageError(
         f"{trace}: no such trace or file.{guess(trace, known)} "
         + (f"In the lake {lake}: {listed}." if known else f"The lake {lake} is empty.")
     )
+
+
+def a_folder(path: str) -> str:
+    """Return what to do with a folder in the place of a trace."""
+    return f"a folder, not one trace: `tracelake ingest {path}` reads the traces in it."
 
 
 def damaged_one(trace: str, damaged: Collection[str]) -> str | None:

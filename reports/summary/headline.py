@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,8 +22,9 @@ _PARTS = {
 }  # fmt: skip
 #: Their fills in one bar, distinguishable without colours.
 _FILLS = dict(zip(_PARTS.values(), "█▓▒░·", strict=True))
-#: A word of the evidence that is too long: a kernel's name may have hundreds of characters.
-_LONG_WORD, _LONGEST_WORD = re.compile(r"\S{41,}"), 40
+#: A name in the evidence is shortened to this many characters: a kernel's may have hundreds.
+_LONGEST_NAME = 40
+_BRACKET = re.compile(r"->|[<>()\[\]{}]")
 
 #: A time in a sentence.
 _MICROSECONDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) µs")
@@ -155,9 +156,25 @@ def _todo(row: dict[str, Any]) -> str:
 
 
 def shortened(evidence: str) -> str:
-    """Shorten long words in a sentence (names of kernels) in the middle, and its times to three digits."""
+    """Shorten names of kernels in a sentence in the middle, and its times to three digits."""
     times = _MICROSECONDS.sub(lambda time: duration(float(time[1])), evidence)
-    return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), times)
+    return " ".join(cut_middle(name, _LONGEST_NAME) for name in _names(times.split(" ")))
+
+
+def _names(words: Sequence[str]) -> Iterator[str]:
+    """Yield words; those within brackets, as of a C++ name with arguments, are one with the word before them."""
+    first = 0
+    while first < len(words):
+        after, depth = first, 0
+        while after < len(words) and (after == first or depth > 0):
+            depth += sum(mark in "<([{" for mark in _BRACKET.findall(words[after])) - sum(
+                mark in ">)]}" for mark in _BRACKET.findall(words[after])
+            )
+            after += 1
+        if depth > 0:
+            after = first + 1  # A bracket that is never closed, as of operator<, holds nothing.
+        yield " ".join(words[first:after])
+        first = after
 
 
 def _trust(row: dict[str, Any], found: Sequence[Alarm]) -> str:

@@ -1,5 +1,5 @@
--- One row per trace and device: the interval that represents the trace. The chosen pass with the
--- most time if there is one, else a counted step, else the whole trace.
+-- One row per trace and device: the interval that represents the trace. The chosen pass if there is
+-- one, in training the forward, as `layers` shows it, else a counted step, else the whole trace.
 CREATE VIEW _shown_windows AS
 WITH windows AS (
     SELECT
@@ -7,6 +7,10 @@ WITH windows AS (
         concat_ws(' ', 'pass', pass_id, direction, stage) AS what
     FROM passes
     WHERE chosen
+    QUALIFY 1 = row_number() OVER (
+        PARTITION BY trace_id, device
+        ORDER BY NOT main_series, coalesce(direction, 'forward') <> 'forward', pass_id
+    )
     UNION ALL
     SELECT
         trace_id, device, coalesce(first_op_ns, start_ns), coalesce(last_op_ns, end_ns), 2, busy_us,

@@ -54,6 +54,13 @@ def test_a_trace_that_is_not_there_names_those_near_it(run):
     assert "s2: no such trace or file. Near: s1." in err
 
 
+@pytest.mark.parametrize("before", [(), ("layers",)])
+def test_a_folder_in_the_place_of_a_trace_is_to_be_ingested_first(run, tmp_path, before):
+    code, _, err = run(*before, tmp_path)
+    assert code == 2
+    assert f"{tmp_path}: a folder, not one trace: `tracelake ingest {tmp_path}` reads" in err
+
+
 @pytest.mark.parametrize(("wanted", "near"), [("wall_ms", "wall_us"), ("layer", "layer_id")])
 def test_a_column_that_is_not_there_names_those_near_it(run, wanted, near):
     code, _, err = run("layers", "s1", "--sort", wanted)

@@ -118,3 +118,18 @@ def test_a_time_has_three_digits(us, text):
 def test_times_in_evidence_have_three_digits_and_long_names_lose_their_middle():
     text = f"463295.405 µs on device 9, 0.5 µs before k_5 µs; 20 calls; {'n' * 60}"
     assert shortened(text) == f"463 ms on device 9, 0.50 µs before k_5 µs; 20 calls; {'n' * 24}…{'n' * 15}"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        # Nsight Systems and PyTorch write arguments of templates with spaces.
+        (f"fwd<Traits<(int)64, (bool)0>, {'(bool)0, ' * 9}at::Tensor &>", "fwd<Traits<(int)64, (boo… at::Tensor &>"),
+        ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pinned -> Device)"),
+        ("operator<", "operator<"),
+    ],
+)
+def test_a_name_with_spaces_in_its_brackets_is_shortened_as_one(name, short):
+    assert shortened(f"{name}: 1.5 µs in 2 calls, program {'p' * 50}") == (
+        f"{short}: 1.50 µs in 2 calls, program {'p' * 24}…{'p' * 15}"
+    )
