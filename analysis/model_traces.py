@@ -116,7 +116,7 @@ def check_modelled(store: Store, trace: str) -> None:
     if not sized:
         raise InputError(
             f"{trace}: the tokens of its passes are unknown: no annotation of an engine, no shapes of"
-            " an attention. Record shapes."
+            " an attention (record shapes), or ranks share its sequences."
         )
 
 

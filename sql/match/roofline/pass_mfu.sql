@@ -7,7 +7,9 @@
 -- Unknown FLOP are not included: flop_covered_pct is the share of kernels with known FLOP in the
 -- time of those that multiply. FLOP that compute activations again for a backward pass are: with
 -- them the share is also called hardware FLOP utilization (HFU). The MFU of the paper on PaLM
--- (Chowdhery et al. 2022, appendix B) leaves them out: without recomputed_flop.
+-- (Chowdhery et al. 2022, appendix B) leaves them out: without recomputed_flop. Products of an
+-- optimizer (Muon's Newton-Schulz iterations) before the next pass are included, too; model_flop
+-- and cluster_mfu have none of them.
 --
 -- In a training step the model's FLOP are three times those of its forward pass, of attention 3.5
 -- times: a product is followed by those of the gradients of its input and of its weights. Frozen

@@ -5,6 +5,11 @@
 -- (see passes). If a pass's source has only some of these, the rest is NULL. Backward passes have
 -- no row. Whole sequences in a model that never decodes show no phase: it may be an encoder.
 --
+-- Where ranks share sequences (DeepSpeed Ulysses), each attends to all tokens, for a part of the
+-- heads, and computes the rest of a layer for a part of the tokens. So if the products of the
+-- layers have n times fewer rows than the attention has queries, n at most 128, as many as a model
+-- has heads, shapes do not give the tokens of the pass.
+--
 -- stored: per trace
 --
 -- key: trace_id, device, pass_id
@@ -89,13 +94,14 @@ attentions AS (
                 'is_decode': w.queries = w.sequences AND w.keys > w.queries,
                 'pairs_full': w.queries * w.keys // w.sequences
             }, k.start_ns
-        ) AS shape
+        ) FILTER (w.sequences IS NOT NULL) AS shape,
+        max(try(w.batch * w.m)) FILTER (w.family = 'product' AND s.layer_id IS NOT NULL)
+            AS layer_rows
     FROM kernel_operators AS o
     JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.counted_op_id
     JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
     JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
-    WHERE w.sequences IS NOT NULL
     GROUP BY s.trace_id, k.device, s.pass_id
 ),
 heads AS (
@@ -124,22 +130,36 @@ heads AS (
     WHERE n = head.n AND k = head.k
     GROUP BY trace_id, device, pass_id
 ),
+shaped AS (
+    SELECT
+        trace_id, device, pass_id, shape.is_decode AS is_decode,
+        coalesce(
+            layer_rows < shape.queries AND shape.queries % layer_rows = 0
+            AND shape.queries <= 128 * layer_rows,
+            FALSE
+        ) AS is_shared,
+        CASE WHEN NOT is_shared THEN shape END AS load
+    FROM attentions
+    WHERE shape IS NOT NULL
+),
 joined AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id,
         CASE
             WHEN l.direction IS NOT NULL OR d.is_differentiated THEN 'training'
             WHEN l.stage IS NOT NULL THEN l.stage
-            WHEN shape.is_decode THEN 'decode'
-            WHEN shape IS NOT NULL AND bool_or(shape.is_decode) OVER of_model THEN 'prefill'
+            WHEN a.is_decode THEN 'decode'
+            WHEN a.trace_id IS NOT NULL AND bool_or(a.is_decode) OVER of_model THEN 'prefill'
         END AS phase,
-        note, shape, l.requests, coalesce(note.new_tokens, shape.queries, l.tokens) AS new_tokens,
-        l.tokens, heads.most_rows, heads.all_rows
+        note, a.load AS shape, CASE WHEN a.is_shared IS NOT TRUE THEN l.requests END AS requests,
+        CASE WHEN a.is_shared IS NOT TRUE THEN l.tokens END AS given_tokens,
+        coalesce(note.new_tokens, a.load.queries, given_tokens) AS new_tokens,
+        heads.most_rows, heads.all_rows
     FROM launches AS l
     LEFT JOIN noted
         ON noted.trace_id = l.trace_id AND noted.device = l.device
         AND noted.pass_id = l.pass_id
-    LEFT JOIN attentions AS a
+    LEFT JOIN shaped AS a
         ON a.trace_id = l.trace_id AND a.device = l.device
         AND a.pass_id = l.pass_id
     LEFT JOIN heads
@@ -174,6 +194,6 @@ SELECT
     CASE
         WHEN note IS NOT NULL THEN note.source
         WHEN shape IS NOT NULL THEN 'shapes'
-        WHEN tokens IS NOT NULL THEN 'shapes of tokens'
+        WHEN given_tokens IS NOT NULL THEN 'shapes of tokens'
     END AS source
 FROM joined;

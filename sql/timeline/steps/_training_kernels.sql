@@ -121,7 +121,9 @@ GROUP BY a.trace_id, a.kernel_id;
 -- An annotation of a forward pass shows nothing of what runs under torch.no_grad: where operators
 -- of the trace are differentiated, some that it holds must be, and an operation in a call of a
 -- module that differentiates none is in no phase, if an operator in the call that autograd numbers
--- elsewhere has no number there. Custom operators without numbers (FBGEMM's) show nothing.
+-- elsewhere has no number there. Custom operators without numbers (FBGEMM's) show nothing. One that
+-- only transfers and copies (FSDP::pre_forward gathers weights, under torch.no_grad) is forward if
+-- what its thread launches next, outside of such annotations, is.
 --
 -- stored: meanwhile
 --
@@ -170,6 +172,34 @@ differentiated AS (
 recorded AS (
     SELECT DISTINCT trace_id FROM scopes WHERE phase = 'forward'
 ),
+-- Annotations of a forward pass that only transfer and copy, with their last launch.
+moving AS (
+    SELECT
+        m.trace_id, m.forward_id, k.issued_pid, k.issued_tid, max(k.issued_ns) AS issued_ns
+    FROM marked AS m
+    JOIN kernels AS k ON k.trace_id = m.trace_id AND k.kernel_id = m.kernel_id
+    SEMI JOIN recorded AS r ON r.trace_id = m.trace_id
+    ANTI JOIN differentiated AS d
+        ON d.trace_id = m.trace_id AND d.forward_id = m.forward_id
+    WHERE m.forward_id IS NOT NULL
+    GROUP BY m.trace_id, m.forward_id, k.issued_pid, k.issued_tid
+    HAVING bool_and(k.kind <> 'compute' OR k.category IN ('copy', 'cast', 'fill'))
+),
+preparing AS (
+    SELECT v.trace_id, v.forward_id
+    FROM moving AS v
+    ASOF JOIN (
+        SELECT k.trace_id, k.issued_pid, k.issued_tid, k.issued_ns, s.phase
+        FROM kernels AS k
+        SEMI JOIN moving AS v ON v.trace_id = k.trace_id
+        LEFT JOIN marked AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
+        LEFT JOIN scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+        WHERE m.forward_id IS NULL AND k.issued_ns IS NOT NULL
+    ) AS n
+        ON n.trace_id = v.trace_id AND n.issued_pid = v.issued_pid
+        AND n.issued_tid = v.issued_tid AND n.issued_ns > v.issued_ns
+    WHERE n.phase = 'forward'
+),
 noted AS (
     SELECT
         m.trace_id, m.kernel_id, m.optimizer_id IS NOT NULL AS optimizes,
@@ -177,11 +207,12 @@ noted AS (
             WHEN m.none_id IS NOT NULL THEN NULL
             -- A forward pass inside the backward pass recomputes.
             WHEN m.backward_id IS NOT NULL THEN 'backward'
-            WHEN d.forward_id IS NOT NULL THEN 'forward'
+            WHEN d.forward_id IS NOT NULL OR p.forward_id IS NOT NULL THEN 'forward'
             WHEN m.forward_id IS NOT NULL AND r.trace_id IS NULL THEN 'forward'
         END AS phase
     FROM marked AS m
     LEFT JOIN differentiated AS d ON d.trace_id = m.trace_id AND d.forward_id = m.forward_id
+    LEFT JOIN preparing AS p ON p.trace_id = m.trace_id AND p.forward_id = m.forward_id
     LEFT JOIN recorded AS r ON r.trace_id = m.trace_id
 ),
 given AS (

@@ -15,6 +15,20 @@ optimizer | void kPreconditionOptimizer32bit2State<float, 3, 4096, 8>(float*)
 optimizer | _lion_step_kernel
 optimizer | adam_step_kernel
 other | dandelion_kernel
+optimizer | void at::native::lpnorm_cleanup<float, (at::native::NormType)1, float, float>(float const*, at::native::TensorListAddresses, int)
+optimizer | cleanup(float*, float*, float*, float*, bool, int)
+quant     | void transformer_engine::delayed_scaling_recipe::amax_and_scale_update_impl::kernel_bulk(float*, transformer_engine::delayed_scaling_recipe::AmaxParams, unsigned long)
+quant     | void transformer_engine::(anonymous namespace)::swizzle_col_scaling_kernel<int4, 128, 4>(void const*, void*, int, int)
+quant     | void transformer_engine::(anonymous namespace)::multi_tensor_swizzle_row_scaling_kernel<int4, 128, 4>(transformer_engine::(anonymous namespace)::MultiSwizzleArgs)
+copy      | void transformer_engine::(anonymous namespace)::multi_padding_kernel<1, __nv_bfloat16>(transformer_engine::(anonymous namespace)::MultiPaddingArgs)
+norm      | _dyt_fwd_kernel
+loss      | _cce_lse_forward_kernel
+loss      | _cce_backward_kernel
+loss      | _indexed_neg_dot_forward_kernel
+loss      | _jsd_kernel
+loss      | _tv_distance_kernel
+gemm      | XXT_kernel
+gemm      | ba_plus_cAA_kernel
 loss      | void (anonymous namespace)::cunn_SoftMaxXEntropyForward<8, c10::BFloat16, float, float, (anonymous namespace)::SoftMaxXEntropyForwardEpilogue>(float*, float*, c10::BFloat16 const*, long*, long, float)
 loss      | void (anonymous namespace)::cunn_SoftMaxXEntropyBackward<8, c10::BFloat16, float, float, (anonymous namespace)::SoftMaxXEntropyBackwardEpilogue>()
 gemm      | void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8::Params)

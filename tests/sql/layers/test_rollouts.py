@@ -99,6 +99,29 @@ def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_pat
     ]
 
 
+@pytest.mark.parametrize("trained", [1, 2])
+@in_one_lake
+def test_weights_that_an_annotation_gathers_under_no_grad_are_of_the_pass_that_follows_on_its_thread(tmp_path, trained):
+    # As FSDP2 does: gathers and copies for a layer, then the layer, of which the second trains or is evaluated.
+    gathers = ["ncclDevKernel_AllGather_RING_LL", "split_with_sizes_copy_out_contiguous_no_cast_kernel"]
+    trace, function = Trace(), "autograd::engine::evaluate_function: MmBackward0"
+    for nth in range(2):
+        at = 100 * nth
+        # The annotation of the whole model is followed by that of its layer, not by a product.
+        trace.mark("FSDP::pre_forward", at, 8).run(1000 + at, 5, at + 2, gathers[0])
+        trace.mark(f"FSDP::pre_forward (layers.{nth})", at + 10, 20).run(1010 + at, 5, at + 12, gathers[0])
+        trace.run(1020 + at, 5, at + 15, gathers[1])
+        trace.add("cpu_op", "aten::mm", at + 40, 10, 1, 1, **({"Sequence number": nth} if nth < trained else {}))
+        trace.run(1030 + at, 5, at + 42, "nvjet_y")
+    for nth in range(trained):
+        trace.add("cpu_op", function, 500 + 50 * nth, 20, 1, 2, **{"Sequence number": nth, "Fwd thread id": 1})
+        trace.run(1500 + 50 * nth, 5, 502 + 50 * nth, "nvjet_dw", tid=2)
+    lake = yield trace.write(tmp_path / "gathered.json")
+    phases = lake.rows("SELECT phase, kernel_count FROM training_phases ORDER BY 1")
+    evaluated = [("other", 4)] if trained == 1 else []
+    assert phases == [("backward", trained), ("forward", 4 * trained), *evaluated]
+
+
 @in_one_lake
 def test_the_forward_annotation_is_enough_where_no_operator_s_number_is_recorded(tmp_path):
     trace = Trace().mark("forward", 0, 10).run(100, 5, 5, "mm").run(200, 5, 15, "flash_bwd_kernel")

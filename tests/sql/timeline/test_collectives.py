@@ -173,10 +173,15 @@ def test_exchanges_with_experts_are_all_to_alls_that_are_exposed_where_nothing_c
             "Ep{DispatchCopyToStaging,CombineSync,CombineSyncBarrier,CombineInterNodeV1Kernel,CombineAll}_bf16",
             ["all-to-all", "all-to-all", "barrier", "all-to-all", "all-to-all"],
         ),
+        # Of Transformer Engine, around its products.
+        (
+            "void userbuffers_fp16_sum_inplace_gpu_{rw_ag<8>,rr_rs_oop<8>,rr_rs_oop_fp8<8,mc_ag,mc_rs_oop,rw<8>}(int)",
+            ["all-gather", "reduce-scatter", "reduce-scatter", "all-gather", "reduce-scatter", "all-reduce"],
+        ),
     ],
 )
 @in_one_lake
-def test_all_kernels_of_an_exchange_between_nodes_communicate(tmp_path, names, kinds):
+def test_all_kernels_of_a_library_of_exchanges_communicate(tmp_path, names, kinds):
     # Each takes 10 us, experts after them 40.
     before, steps, after = names.replace("}", "{").split("{")
     names = [before + step + after for step in steps.split(",")]

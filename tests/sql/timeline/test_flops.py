@@ -122,6 +122,15 @@ OPERATORS = [
         [[2, 10, 4, 16], [2, 10, 4, 16], [2, 20, 4, 16], [2, 20, 4, 16], [2, 10, 4, 16], [2, 4, 10], *[[]] * 6],
         ["", "", "", "", "", "", "", "", "10", "20", "0.", "False"], {"flash_bwd_kernel": 4}, [256000],
     ),
+    # FlashAttention 3, with the 55 pairs of a mask: two and a half times 28160.
+    (
+        "flash_attn_3::bwd", [[2, 10, 4, 16]] * 5 + [[2, 4, 10], *[[]] * 16],
+        [*[""] * 15, "0.1", "True", "-1", "-1"], {"flash_bwd_kernel": 4}, [70400],
+    ),
+    (
+        "flash_attn_3::fwd", [*[[1, 30, 4, 16]] * 3, *[[]] * 4, [4], [4], *[[]] * 24],
+        [*[""] * 23, "0.1", "True", "-1", "-1"], {"flash_fwd_kernel": 4}, [None],
+    ),
     # Sequences in one row: no shape tells their lengths.
     (
         "aten::_flash_attention_forward", [[30, 4, 16], [30, 4, 16], [30, 4, 16], [4], [4], [], [], [], []],

@@ -158,6 +158,18 @@ def test_gaps_of_the_backward_pass_are_none_of_the_forward_pass_of_their_region(
     ]
 
 
+@in_one_lake
+def test_a_gap_before_what_is_launched_outside_of_all_scopes_has_no_region_though_the_same_kernel_runs_in_one(tmp_path):
+    # The device waits 20 for a copy that the annotation launches, and 70 for one that nothing encloses.
+    trace = Trace().mark("FSDP::post_backward_reduce (layers.3)", 5, 20)
+    trace.run(100, 10, 10, "copy").run(130, 10, 12, "copy").run(210, 10, 50, "copy")
+    lake = yield trace.write(tmp_path / "outside.json")
+    assert lake.rows("SELECT region, gaps, sum_us FROM gap_regions ORDER BY sum_us") == [
+        ("FSDP::post_backward_reduce (layers.3)", 1, 20),
+        ("(unattributed)", 1, 70),
+    ]
+
+
 def test_the_host_s_activity_is_the_innermost_at_each_moment_of_an_idle_interval(asked):
     # Case A: in 100-120 the main thread is in "wait for device" (60-120), inside "python step"; in 220-230 in dispatch.
     assert asked("A", "host_activity, idle_us, intervals", "idle_causes", "idle_us DESC, host_activity NULLS LAST") == [

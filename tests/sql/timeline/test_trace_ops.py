@@ -87,6 +87,8 @@ PAIRS = [
     ("aten::_scaled_dot_product_flash_attention", [[2, 4, 4, 8], [2, 4, 6, 8], [2, 4, 6, 8]], FLASH, 18),
     # With a window of two keys before its own each query sees at most three.
     ("flash_attn::_flash_attn_forward", [[2, 6, 4, 8]] * 3, ("", "", "", "0.", "0.1", "True", "2", "0"), 15),
+    # FlashAttention 3 has 24 inputs before the mask.
+    ("flash_attn_3::fwd", [[2, 6, 4, 8]] * 3, (*[""] * 23, "0.1", "True", "2", "0"), 15),
     # More queries than keys, from the top left: 1 + 2 + 3 + 3 + 3 + 3.
     ("aten::scaled_dot_product_attention", [[2, 4, 6, 8], [2, 4, 3, 8], [2, 4, 3, 8]],
      ("", "", "", "", "0.", "True", "", "False"), 15),
