@@ -3,9 +3,10 @@
 -- idle time or the sampling of the run before; and from its last anchor forward through the last
 -- sampling kernel before the next embedding or long idle time. Its first layer begins at the first
 -- norm after the embedding; if no embedding is seen, at the last norm with at least as many matrix
--- products up to the anchor as other layers have. Its last layer ends at the norm after the
--- feed-forward half, the final norm. A pipeline stage receives instead of embedding, and sends
--- instead of sampling, without a final norm.
+-- products up to the anchor as other layers have, or, if these are fused with others in one kernel
+-- and so none, at the first norm with none. Its last layer ends at the norm after the feed-forward
+-- half, the final norm. A pipeline stage receives instead of embedding, and sends instead of
+-- sampling, without a final norm.
 --
 -- stored: per ascend trace
 --
@@ -76,7 +77,10 @@ openers AS (
     SELECT
         r.trace_id, r.device, r.run_id,
         min(n.seq) FILTER (n.seq > l.own_head) AS after_head,
-        max(n.seq) FILTER (n.products_left >= greatest(u.usual_products, 1)) AS by_products,
+        coalesce(
+            min(n.seq) FILTER (n.products_left = 0 AND u.usual_products = 0),
+            max(n.seq) FILTER (n.products_left >= greatest(u.usual_products, 1))
+        ) AS by_products,
         min(n.seq) FILTER (n.seq >= l.last_pause) AS after_pause
     FROM runs AS r
     JOIN limits AS l ON l.trace_id = r.trace_id AND l.device = r.device AND l.stretch = r.before_it

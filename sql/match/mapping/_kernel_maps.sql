@@ -132,7 +132,8 @@ QUALIFY row_number() OVER (
 --
 -- The template's FLOP are used only if no kernel of the unit in the layer has FLOP of its own; if
 -- several kernels of a layer run the unit, they are the group's. Attention has them only if the
--- pairs of the pass are known.
+-- pairs of the pass are known. Their type is that of the operands in the kernel's own row (Ascend),
+-- else in its name, else the template's.
 --
 -- stored: per trace
 --
@@ -298,10 +299,11 @@ SELECT
     CASE WHEN template_flop IS NULL THEN flop_source ELSE 'template' END AS flop_source,
     CASE
         WHEN template_flop IS NULL THEN dtype
-        ELSE coalesce(name_dtype, template_dtype)
+        ELSE coalesce(own_dtype, name_dtype, template_dtype)
     END AS dtype,
     CASE
         WHEN template_flop IS NULL THEN dtype_source
+        WHEN own_dtype IS NOT NULL THEN 'inputs'
         WHEN name_dtype IS NOT NULL THEN 'name'
         ELSE 'template'
     END AS dtype_source,

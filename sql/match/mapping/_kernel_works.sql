@@ -168,6 +168,7 @@ LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 -- is_worker      BOOLEAN  does work of the operator
 -- is_combine     BOOLEAN  sums up partial results of other kernels
 -- name_dtype     VARCHAR  type of the operands by the kernel's name
+-- own_dtype      VARCHAR  type of the operands of an Ascend product or attention by its row
 -- batch          BIGINT   products side by side
 -- m              BIGINT   rows of a product's result, or queries
 -- n              BIGINT   columns of it
@@ -228,7 +229,8 @@ joined AS (
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
-        a.k AS own_k, a.dtype AS own_dtype, nullif(profiled.flop, 0) AS profiled_flop,
+        a.k AS own_k, CASE WHEN a.rule IS NOT NULL THEN a.dtype END AS own_dtype,
+        nullif(profiled.flop, 0) AS profiled_flop,
         profiled.bytes AS profiled_bytes, profiled.dtype AS profiled_dtype
     FROM placed AS g
     LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
@@ -240,7 +242,7 @@ joined AS (
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,
     layer_id, role, category_op, families, map_rule, op, group_key, group_id, workers, group_ns,
-    is_worker, is_combine, name_dtype, CASE WHEN is_worker THEN batch END AS batch,
+    is_worker, is_combine, name_dtype, own_dtype, CASE WHEN is_worker THEN batch END AS batch,
     CASE WHEN is_worker THEN coalesce(m, own_m) END AS m,
     CASE WHEN is_worker THEN coalesce(n, own_n) END AS n,
     CASE WHEN is_worker THEN coalesce(k, own_k) END AS k,

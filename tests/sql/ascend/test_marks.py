@@ -8,6 +8,8 @@ from decimal import Decimal
 
 import pytest
 
+from tracelake.lake import Lake
+
 from ...ascend_captures import Attention, Capture, Model, dense, paged
 from ...lakes import Own, in_one_lake
 from .files import CANN, HARDWARE, PYTHON, arrow, call, operator, task, timeline, write_timeline
@@ -38,6 +40,44 @@ def test_attention_with_a_mask_is_attention_and_what_makes_the_mask_is_not(tmp_p
     ]  # fmt: skip
     query = "SELECT count(*), count(DISTINCT layer_id) FROM layer_kernels WHERE pass_id = 1 AND name ILIKE '%mask%'"
     assert ask(lake, query) == [(6, 4)]
+
+
+def prologued(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+    """Latent attention behind one kernel with all of its products."""
+    capture.add("MlaPrologV2WeightNz", 30)
+    capture.add("FusedInferAttentionScore", 20)
+    capture.product(tokens, 512)
+
+
+def of_atb(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+    """The same by the kernels of ATB, which MindIE runs."""
+    capture.add("MLAPreprocessKernel", 30)
+    capture.add("MLAKernel", 20)
+    capture.add("PpMatMulI8Kernel", 8)
+
+
+@pytest.mark.parametrize(
+    ("attention", "residual"), [(prologued, "AddRmsNormBias"), (of_atb, "RmsPreNormQuantKernel")]
+)  # fmt: skip
+def test_the_first_layer_begins_at_its_norm_where_no_product_is_before_attention(tmp_path, attention, residual):
+    # Without shapes a lookup does not show that it is the embedding's.
+    capture = Capture(shown=False)
+    for _ in range(3):
+        Model(4, attention, residual=residual).run(capture, 16, 16)
+        capture.wait(300)
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(capture.write(tmp_path / "kernel_details.csv"))
+        found = lake.rows(
+            "SELECT pass_id, complete, layer_id, half, sum_us FROM passes JOIN layer_halves USING (trace_id, pass_id) "
+            "ORDER BY ALL"
+        )
+    # 4 + 30 + 20 + 8 and a collective of 15; 4 + 30 + 3 + 25 and 15.
+    assert found == [
+        (nth, True, layer, half, time)
+        for nth in range(3)
+        for layer in range(4)
+        for half, time in (("attn", 77.0), ("ffn", 77.0))
+    ]
 
 
 def of_a_stage(passes: int) -> Capture:

@@ -24,6 +24,8 @@ PRODUCTS = {
     "batch in the middle": ("TransposeBatchMatMul", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
     "batch in the middle, merged": ("batch_matmul_transpose", "4,16,128;16,128,512", "4,8192", (64, 512, 128)),
     "batch moved to the front": ("TransposeBatchMatMul", "4,16,128;16,128,512", "16,4,512", (64, 512, 128)),
+    "of ATB": ("PpMatMulBF16Kernel", "16,5120;640,5120", "16,640", (16, 640, 5120)),
+    "of ATB, batch in the middle": ("PpMatMulEinSumKernel", "4,16,128;16,128,512", "4,16,512", (64, 512, 128)),
     "grouped": ("GroupedMatmul", "256,7168;8,7168,4096", "256,4096", (256, 4096, 7168)),
     "grouped, transposed": ("GroupedMatmul", "256,7168;8,4096,7168", "256,4096", (256, 4096, 7168)),
     "grouped, gated": ("GroupedMatmulSwigluQuant", "256,7168;8,7168,4096", "256,2048", (256, 4096, 7168)),

@@ -209,6 +209,15 @@ VARIANTS = [
     ("AddAiCore", "Add", "vector"),
     ("AscendQuantV2Aicore", "AscendQuantV2", "quant"),
     ("LayerNormV3WithImplMode", "LayerNormV3", "norm"),
+    # Kernels of ATB have the types of their elements in their names.
+    ("AddBF16Kernel", "Add", "vector"),
+    ("CastF16toF32Kernel", "Cast", "cast"),
+    ("ConcatF16Input2Kernel", "Concat", "memory"),
+    ("Gather16I64Kernel", "Gather", "embedding_gather"),
+    ("ScatterElementsV2Float16Int32Kernel", "ScatterElementsV2", "embedding_gather"),
+    ("RINGMLAPrefillBF16Kernel", "RINGMLAPrefillBF16Kernel", "attention"),  # a type of its own
+    ("MLAPrefillBF16Kernel", "MLAPrefill", "attention"),
+    ("MoeGmmW8a8Kernel", "MoeGmmW8a8Kernel", "moe_matmul"),
     ("Foo_1", "Foo_1", "other"),  # no lower-case symbol
     ("MATMULV2", "MATMULV2", "matmul"),  # in any case
     ("PagedAttentionMaskNd", "PagedAttentionMaskNd", "attention"),

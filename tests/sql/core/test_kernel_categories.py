@@ -97,6 +97,13 @@ moe_gemm  | void deep_gemm::sm100_fp8_fp4_mega_moe_impl<256u, 7168u, 2048u, 256u
 moe_gemm  | void deep_gemm::sm90_nvfp4_mega_moe_l1_impl<256u, 7168u>(void*)
 moe_gemm  | void gfx950_fp8_fp4_mega_moe_kernel<8, 256>(void*, int*, unsigned int)
 moe_gemm  | aclnnMegaMoe_MegaMoe_MegaMoe
+moe_gemm  | MoeGmmKernel
+moe_gemm  | GmmDeqSwigluQuantGmmDeqN256Kernel
+gemm      | MmDeqSwigluQuantMmDeqN128Kernel
+attention | MLAKernel
+attention | MLAPrefillKernel
+rope      | RopeQConcatKernel
+topk      | TopKDesc
 moe_routing | void (anonymous namespace)::mega_moe_pre_dispatch_kernel<true>(MegaMoEPreDispatchParams)
 norm      | void (anonymous namespace)::fused_qknorm_warp<128l, true, __nv_bfloat16>(QKNormParams)
 norm      | void (anonymous namespace)::fused_qknorm_cta<512l, true, __half>(QKNormParams)

@@ -54,8 +54,9 @@ CREATE MACRO _ascend_dims(shapes, types) AS
 -- A row without a type takes it from its name: the third part of an aclnn name; else the longest
 -- known type that the name begins with, without a leading trans_, if only a number follows; else
 -- the name. For collectives, whose names end in numbers of a group and a call, all of these are
--- removed. Variants fold into one type: a number at the end of a lower-case symbol, and the
--- suffixes that show where or how an operation was compiled.
+-- removed. Variants fold into one type: a number at the end of a lower-case symbol, the suffixes
+-- that show where or how an operation was compiled, and the types of elements in the names of
+-- ATB's kernels (AddBF16Kernel, ConcatF16Input2Kernel); a known type stays as it is.
 --
 -- A unit that ascend_cores does not have is that of a kernel (other), unless it is called a wait or
 -- a record and the row has no type of its own: chips to come signal by other names.
@@ -120,11 +121,20 @@ typed AS (
 folded AS (
     SELECT
         op_type,
-        regexp_replace(
-            regexp_replace(op_type, '^([^A-Z]*[^A-Z0-9])_\d{1,2}$', '\1'),
-            '(.)(AiCore|Aicore|WithImplMode)$',
-            '\1'
-        ) AS op_type_folded,
+        CASE
+            WHEN lower(op_type) IN (SELECT lower(ascend_op_types.op_type) FROM ascend_op_types)
+                THEN op_type
+            ELSE regexp_replace(
+                regexp_replace(
+                    regexp_replace(op_type, '^([^A-Z]*[^A-Z0-9])_\d{1,2}$', '\1'),
+                    '(.)(AiCore|Aicore|WithImplMode)$',
+                    '\1'
+                ),
+                '^([A-Z]\w*?)(95)?((B?F|Bf|[IU]|Bfloat|Float|U?[Ii]nt)(8|16|32|64)(to)?|16|32|64)+'
+                '((Input|Output)\d)?Kernel$',
+                '\1'
+            )
+        END AS op_type_folded,
         lower(replace(op_type, '_', '')) AS plain
     FROM (SELECT DISTINCT op_type FROM typed)
 ),

@@ -1,0 +1,58 @@
+"""Where the FLOP are the template's, the type of elements is still the kernel's own if its row has it."""
+
+import pytest
+
+from tracelake.lake import Lake
+
+from ..ascend.counters import ask, product, write_table
+
+TOKENS = 16
+#: A buffer for 16 tokens of 8 ranks, of which each may go to 8 experts: how many rows are in use is a value.
+BUFFER = TOKENS * 8 * 8
+
+
+def layer(number: int, dtype: str) -> list[dict[str, str]]:
+    """Return a layer of DeepSeek-V3, with experts from the fourth layer on; all of its products have one type."""
+    norm = product("AddRmsNorm", f"{TOKENS},7168;{TOKENS},7168;7168", f"{TOKENS},7168")
+    rows = [
+        norm | {"Type": "RmsNorm"} if number == 0 else norm,
+        product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,2112", f"{TOKENS},2112", dtype=dtype),
+        product(
+            "FusedInferAttentionScore", f"{TOKENS},128,1,512;64,1,128,512;64,1,128,512;;;;{TOKENS}", "16,128,1,512"
+        ),
+        product("QuantBatchMatmulV3", f"{TOKENS},16384;16384,7168", f"{TOKENS},7168", dtype=dtype),
+        norm,
+    ]
+    if number < 3:
+        return [*rows, product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,36864", f"{TOKENS},36864", dtype=dtype)]
+    return [
+        *rows,
+        product("MoeDistributeDispatchV2", f"{TOKENS},7168;{TOKENS},8", f"{BUFFER},7168"),
+        product("GroupedMatmul", f"{BUFFER},7168;32,7168,4096", f"{BUFFER},4096", dtype=dtype),
+        product("GroupedMatmul", f"{BUFFER},2048;32,2048,7168", f"{BUFFER},7168", dtype=dtype),
+        product("MoeDistributeCombineV2", f"{BUFFER},7168;{TOKENS},8", f"{TOKENS},7168"),
+    ]
+
+
+# Dense peaks of the 910C's die: DeepSeek-V3's own type is FP8, which it computes in BF16.
+@pytest.mark.parametrize(("dtype", "named", "peak"), [("INT8", "int8", 752), ("DT_BF16", "bf16", 353.9)])
+def test_experts_whose_rows_are_unknown_have_the_peak_of_the_type_in_their_row(tmp_path, dtype, named, peak):
+    rows = [
+        row
+        for _ in range(3)
+        for row in [
+            product("GatherV2", f"129280,7168;{TOKENS}", f"{TOKENS},7168"),
+            *(row for number in range(5) for row in layer(number, dtype)),
+            product("ArgMaxV2", f"{TOKENS},129280", str(TOKENS)),
+        ]
+    ]
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *rows)
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c", ep=8, dp=8)
+        columns = "flop_source, dtype, dtype_source, peak_tflops, mfu * peak_tflops * 1e6 * dur_us"
+        found = ask(
+            lake, f"SELECT DISTINCT {columns} FROM kernel_roofline WHERE unit = 'routed_gate_up' AND pass_id = 1"
+        )
+    # 16 tokens of each of 8 replicas go to 8 experts each, of which 8 ranks hold equal parts.
+    flop = 2 * TOKENS * 8 * 7168 * 4096
+    assert found == [("template", named, "inputs", peak, pytest.approx(flop))]
