@@ -178,3 +178,14 @@ def test_the_result_of_an_fp8_query_has_the_type_of_the_tensor_it_is_written_to(
     lake = yield decode(tmp_path, TRTLLM % "E4m3", "vllm::unified_attention_with_output", given)
     moved = 64 * 32 * 128 * (1 + result_bytes) + PAIRS * 2 * 8 * 128
     assert lake.rows(OPERATOR_WORK) == lake.rows(WORK) == [(2 * PAIRS * 32 * (128 + 128), moved)]
+
+
+@in_one_lake
+def test_keys_read_faster_than_memory_may_be_keys_that_a_window_leaves_out(tmp_path):
+    # 2.1 GB take 641 µs at 3350 GB/s, the FLOP less than the kernel's time; its name shows no window.
+    lake = yield decode(tmp_path, TRTLLM % "Bfloat16", "vllm::unified_attention", GQA)
+    expected = {"read_from_cache", "skipped_work", "wrong_hardware", "wrong_pass_load"}
+    for relation in ("kernel_roofline", "op_roofline", "layer_roofline", "pass_mfu"):
+        found = lake.rows(f"SELECT DISTINCT over_100_causes FROM {relation} WHERE mbu > 1 AND mfu <= 1")
+        assert found, relation
+        assert all(expected <= set(causes.split(";")) for (causes,) in found), relation
