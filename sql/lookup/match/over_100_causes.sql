@@ -2,9 +2,10 @@
 --
 -- cause       VARCHAR  reason; the key
 -- applies_to  VARCHAR  where it is possible: always; any: FLOP exceed their bound, and by their
---                      source: shape, annotation, template; attention; memory: bytes exceed theirs;
---                      overlap: bounds of several kernels are added up; attainable: the bound was
---                      measured; counter: a profiler counted the share
+--                      source: shape, annotation (also for bytes), template; memory: bytes exceed
+--                      theirs; attention: its FLOP or bytes do; overlap: bounds of several kernels
+--                      are added up; attainable: the bound was measured; counter: a profiler
+--                      counted the share
 -- comment     VARCHAR  why
 CREATE TABLE over_100_causes (
     cause VARCHAR PRIMARY KEY,

@@ -40,7 +40,8 @@
 --                             some dimension
 -- writes             VARCHAR  inputs written, separated by semicolons; a:b for as many elements of
 --                             input b as input a has; result: one more tensor, as large as the
---                             broadcast inputs read, if no later input is the result
+--                             broadcast inputs read, if no later input is the result; for an
+--                             attention the input that the result is written to
 -- typed_by           VARCHAR  inputs whose types decide that of the result, separated by
 --                             semicolons; NULL: all those read
 -- result             VARCHAR  type of the result: promoted, as type_promotions has it; of these,

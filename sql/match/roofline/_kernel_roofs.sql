@@ -138,13 +138,21 @@ SELECT
                     list_filter(
                         reasons.all_causes,
                         LAMBDA c: (
-                            j.is_too_quick AND (
-                                c.applies_to IN ('any', j.flop_source)
+                            j.is_too_quick AND c.applies_to IN ('any', j.flop_source)
+                        )
+                        OR (
+                            -- The keys of a pass's annotation are read, as its pairs are computed.
+                            j.is_too_wide AND (
+                                c.applies_to = 'memory'
+                                OR (c.applies_to = 'annotation' AND j.flop_source = 'annotation')
+                            )
+                        )
+                        OR (
+                            (j.is_too_quick OR j.is_too_wide) AND (
+                                c.applies_to = 'always'
                                 OR (c.applies_to = 'attention' AND j.unit = 'attention')
                             )
                         )
-                        OR (j.is_too_wide AND c.applies_to = 'memory')
-                        OR ((j.is_too_quick OR j.is_too_wide) AND c.applies_to = 'always')
                         OR (
                             NOT j.is_too_quick AND NOT j.is_too_wide
                             AND c.applies_to = 'attainable'

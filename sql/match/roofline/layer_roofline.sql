@@ -64,14 +64,13 @@ SELECT
         -- FLOP or bytes exceed their bound; for a roofline, either may.
         CASE
             WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
-                THEN list_concat(
-                    ['always', 'any'], sources, CASE WHEN has_attention THEN ['attention'] END
-                )
+                THEN list_concat(['always', 'any'], sources)
         END,
         CASE
             WHEN mbu > 1 OR (roofline_eff > 1 AND coalesce(mfu, 0) <= 1)
-                THEN ['always', 'memory']
+                THEN list_concat(['always', 'memory'], list_intersect(sources, ['annotation']))
         END,
+        CASE WHEN has_attention AND greatest(mfu, mbu, roofline_eff) > 1 THEN ['attention'] END,
         CASE WHEN greatest(mfu, mbu) > 1 THEN ['overlap'] END
     )) AS over_100_causes
 FROM summed;

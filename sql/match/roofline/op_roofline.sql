@@ -102,7 +102,14 @@ SELECT
         ELSE 'memory'
     END AS bound,
     flag_over_100 OR is_too_wide AS flag_over_100,
-    coalesce(over_100_causes, reasons_over_100(CASE WHEN is_too_wide THEN ['always', 'memory'] END))
-        AS over_100_causes,
+    coalesce(
+        over_100_causes,
+        reasons_over_100(CASE
+            WHEN is_too_wide THEN list_concat(
+                ['always', 'memory'], CASE WHEN flop_source = 'annotation' THEN ['annotation'] END,
+                CASE WHEN unit = 'attention' THEN ['attention'] END
+            )
+        END)
+    ) AS over_100_causes,
     attainable_us / nullif(sum_us / nullif(calls, 0), 0) AS attainable_eff
 FROM summed;

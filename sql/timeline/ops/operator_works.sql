@@ -5,11 +5,13 @@
 -- when the mask's diagonal ends at the bottom right, 0 when it starts at the top left; and at most
 -- all keys, or those of its window. Shapes of packed and paged sequences do not give the number of
 -- pairs, so work is per pair over all heads. If no argument shows whether a mask hides keys, the
--- pairs are unknown.
+-- pairs are unknown. The result has the type of the tensor that it is written to; if there is none,
+-- that of the query, or two bytes an element where the query has fewer.
 CREATE VIEW _op_attentions AS
 WITH argued AS (
     SELECT
         o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.o, o.a_bytes, o.b_bytes, o.v_bytes,
+        coalesce(written.bytes, CASE WHEN o.a_bytes < 2 THEN 2 ELSE o.a_bytes END) AS result_bytes,
         coalesce(len(_slot_dims(o.input_dims, r.lengths_slot)) > 0, FALSE) AS is_packed,
         -- Packed sequences may have a leading dimension of 1.
         CASE WHEN is_packed AND len(o.a) = 4 THEN o.a[2:] ELSE o.a END AS a,
@@ -23,6 +25,8 @@ WITH argued AS (
         len(o.a) = 4 AND r.rule = 'attention' AND NOT is_packed AS is_batched
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
+    LEFT JOIN dtypes AS written
+        ON written.token = o.types[TRY_CAST(r.writes AS BIGINT) + 1] AND written.bytes > 0
     WHERE r.rule IN ('attention', 'pass_attention', 'mla_attention') AND len(o.a) >= 2
 ),
 masks AS (
@@ -51,8 +55,8 @@ growing AS (
 ),
 counted AS (
     SELECT
-        trace_id, work_id, a[1] AS sequences, a, b, v, a_bytes, b_bytes, v_bytes, s_q, s_k,
-        seen_keys, is_windowed, factor,
+        trace_id, work_id, a[1] AS sequences, a, b, v, a_bytes, b_bytes, v_bytes, result_bytes,
+        s_q, s_k, seen_keys, is_windowed, factor,
         CASE layout WHEN 'heads_first' THEN a[2] ELSE a[3] END AS heads,
         CASE
             WHEN is_causal
@@ -65,7 +69,7 @@ counted AS (
 ),
 packed AS (
     SELECT
-        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, seen_keys,
+        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, result_bytes, seen_keys,
         -- The query may have a part that scores the values: they are the latents of absorbed MLA.
         try(
             _dims_product(a[2:])
@@ -110,7 +114,7 @@ SELECT
     try(
         CASE WHEN factor > 1 THEN 2 ELSE 1 END * (
             _dims_product(a) * a_bytes + _dims_product(b) * b_bytes + _dims_product(v) * v_bytes
-            + _dims_product(a) // a[-1] * v[-1] * a_bytes
+            + _dims_product(a) // a[-1] * v[-1] * result_bytes
         )
     ) AS bytes,
     CAST(NULL AS DOUBLE) AS token_bytes, seen_keys
@@ -120,7 +124,7 @@ SELECT
     trace_id, work_id, NULL, a[1], NULL, NULL, NULL, NULL,
     try(2 * factor * (query_width + result_width)),
     try(2 * factor * coalesce(absorbed_width, query_width + result_width)),
-    try(a[1] * (query_width + result_width) * greatest(a_bytes, 1)),
+    try(a[1] * (query_width * greatest(a_bytes, 1) + result_width * greatest(result_bytes, 1))),
     try(key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes)), seen_keys
 FROM packed;
 

@@ -10,6 +10,7 @@ from ...lakes import Files, in_one_lake
 
 PAIRS = 64 * 8192
 BF16 = "c10::BFloat16"
+FP8 = "c10::Float8_e4m3fn"
 NOTE = f"execute_0_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk{PAIRS}sqsq64sqsk{PAIRS})"
 FLASH_3 = (
     "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<"
@@ -161,7 +162,30 @@ def test_a_cache_has_the_bytes_and_the_kernel_the_type_that_its_name_says(tmp_pa
 @in_one_lake
 def test_a_cache_of_one_byte_that_is_an_input_is_not_halved_again(tmp_path):
     dims, _, values = flash_3([64, 32, 128], [9000, 16, 8, 128], [9000, 16, 8, 128])
-    types = ["c10::Float8_e4m3fn" if len(shape) > 1 else "" for shape in dims]
+    types = [FP8 if len(shape) > 1 else "" for shape in dims]
     lake = yield decode(tmp_path, FLASH_3 % "float_e4m3_t", "sgl_kernel::fwd", (dims, types, values))
     [(_, moved)] = lake.rows(WORK)
-    assert moved - PAIRS * 2 * 8 * 128 == 64 * 32 * (128 + 128)
+    # The epilogue in the kernel's name writes BF16.
+    assert moved - PAIRS * 2 * 8 * 128 == 64 * 32 * (128 + 2 * 128)
+
+
+@pytest.mark.parametrize(("result", "result_bytes"), [(BF16, 2), (FP8, 1), (None, 2)])
+@in_one_lake
+def test_the_result_of_an_fp8_query_has_the_type_of_the_tensor_it_is_written_to(tmp_path, result, result_bytes):
+    # vLLM quantises the query before the operator; it writes BF16, or FP8 if it also quantises for the next product.
+    dims = [[64, 32, 128], [64, 8, 128], [64, 8, 128], [64, 32, 128] if result else [], [], [], []]
+    given = (dims, [FP8, BF16, BF16, result or "", "", "", ""], None)
+    lake = yield decode(tmp_path, TRTLLM % "E4m3", "vllm::unified_attention_with_output", given)
+    moved = 64 * 32 * 128 * (1 + result_bytes) + PAIRS * 2 * 8 * 128
+    assert lake.rows(OPERATOR_WORK) == lake.rows(WORK) == [(2 * PAIRS * 32 * (128 + 128), moved)]
+
+
+@in_one_lake
+def test_keys_read_faster_than_memory_may_be_keys_that_a_window_leaves_out(tmp_path):
+    # 2.1 GB take 641 µs at 3350 GB/s, the FLOP less than the kernel's time; its name shows no window.
+    lake = yield decode(tmp_path, TRTLLM % "Bfloat16", "vllm::unified_attention", GQA)
+    expected = {"read_from_cache", "skipped_work", "wrong_hardware", "wrong_pass_load"}
+    for relation in ("kernel_roofline", "op_roofline", "layer_roofline", "pass_mfu"):
+        found = lake.rows(f"SELECT DISTINCT over_100_causes FROM {relation} WHERE mbu > 1 AND mfu <= 1")
+        assert found, relation
+        assert all(expected <= set(causes.split(";")) for (causes,) in found), relation

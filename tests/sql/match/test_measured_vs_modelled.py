@@ -233,11 +233,11 @@ def test_of_two_bounds_the_one_that_is_kept_says_what_the_other_lacks(tmp_path):
     assert "memory is not stored" in comment
 
 
-def test_what_has_too_little_in_common_is_not_kept_of_real_chips(lake):
-    # Attention of the B200's pass reaches 1 % of the FP8 peak and products 18 % of that of BF16.
+def test_an_attention_bound_by_memory_does_not_spoil_the_fraction_of_the_products_of_its_chip(lake):
+    # An attention of the B200's pass moves 1,477,632 bytes, 0.185 µs at 8 TB/s; its FLOP take 0.180 µs at the FP8 peak.
     found = {(chip, bound): row for chip, bound, *row in lake.rows("SELECT hardware, bound, faults FROM calibrations")}
-    assert found["b200", "compute"] == ["residual"]
-    assert found["h100_sxm", "compute"] == found["mi300x", "compute"] == found["b200", "memory"] == [None]
+    assert found["h100_sxm", "compute"] == found["mi300x", "compute"] == [None]
+    assert found["b200", "compute"] == found["b200", "memory"] == [None]
 
 
 def test_a_pass_of_four_layers_is_held_against_four_of_the_model(tmp_path):
