@@ -65,7 +65,7 @@ def is_trace(lake: Place | None, word: str) -> bool:
 def unknown(word: str, commands: Sequence[str]) -> click.UsageError:
     """Return the error for a word that is neither a command nor a trace."""
     if Path(word).is_dir():
-        return click.UsageError(f"{word}: {a_folder(word)}")
+        return click.UsageError(f"{word}: no such command; {a_folder(word)}{guess(word, commands)}")
     return click.UsageError(
         f"{word}: no such command, file or trace.{guess(word, commands)} `tracelake --help` lists the commands."
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from .errors import InputError, UsageError
 from .sql.near import guess
+from .storage.layout import is_lake
 from .storage.paths import Place, readable
 
 #: Names come from the catalog alone: most queries about a trace do not otherwise need the relation `traces`.
@@ -59,6 +60,8 @@ def _resolve(ask: Ask, lake: Place, trace: str) -> str:
 
 def a_folder(path: str) -> str:
     """Return what to do with a folder in the place of a trace."""
+    if is_lake(Path(path)):
+        return f"a lake, not one trace: `tracelake --lake {path} traces` lists those in it."
     return f"a folder, not one trace: `tracelake ingest {path}` reads the traces in it."
 
 

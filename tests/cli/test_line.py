@@ -58,7 +58,19 @@ def test_a_trace_that_is_not_there_names_those_near_it(run):
 def test_a_folder_in_the_place_of_a_trace_is_to_be_ingested_first(run, tmp_path, before):
     code, _, err = run(*before, tmp_path)
     assert code == 2
-    assert f"{tmp_path}: a folder, not one trace: `tracelake ingest {tmp_path}` reads" in err
+    assert f"a folder, not one trace: `tracelake ingest {tmp_path}` reads" in err
+
+
+def test_a_folder_that_is_a_lake_is_not_to_be_ingested(run, lake):
+    assert f"{lake}: a lake, not one trace: `tracelake --lake {lake} traces` lists" in run("layers", lake)[2]
+
+
+def test_a_word_near_a_command_may_also_be_a_folder(run, tmp_path, monkeypatch):
+    (tmp_path / "layrs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    err = run("layrs")[2]
+    assert "layrs: no such command; a folder, not one trace" in err
+    assert "Near: layers" in err
 
 
 @pytest.mark.parametrize(("wanted", "near"), [("wall_ms", "wall_us"), ("layer", "layer_id")])

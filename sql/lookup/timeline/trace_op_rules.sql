@@ -37,7 +37,8 @@
 -- types_decide       BOOLEAN  both operands are inputs: their types determine the arithmetic type
 -- reads              VARCHAR  inputs read, separated by semicolons; all; or the part of the first
 --                             one that the next one selects: rows, elements, or a selection along
---                             some dimension
+--                             some dimension; for an attention the input that, where it is given,
+--                             has the number of keys of a cache that each sequence reads
 -- writes             VARCHAR  inputs written, separated by semicolons; a:b for as many elements of
 --                             input b as input a has; result: one more tensor, as large as the
 --                             broadcast inputs read, if no later input is the result; for an

@@ -102,10 +102,13 @@ crossings AS (
     GROUP BY trace_id
 ),
 sized_steps AS (
-    -- A step of more tokens may take longer in proportion.
+    -- A step of more tokens may take longer in proportion. One that takes less is not a quick one.
     SELECT
         trace_id, program, marker_us, tokens, median(tokens) OVER of_program AS usual_tokens,
-        marker_us / greatest(coalesce(tokens / nullif(usual_tokens, 0), 1), 1) AS sized_us
+        greatest(
+            marker_us / greatest(coalesce(tokens / nullif(usual_tokens, 0), 1), 1),
+            least(marker_us, median(marker_us) OVER of_program)
+        ) AS sized_us
     FROM step_times
     WHERE NOT (is_warm_up OR is_partial)
     WINDOW of_program AS (PARTITION BY trace_id, program)

@@ -3,18 +3,20 @@
 -- FLOP are 2 x pairs x heads x (dimension of a key + of a value), a pair being a query and a key
 -- that it sees. If a mask hides later keys, the i-th query sees s + i of them: s = keys - queries
 -- when the mask's diagonal ends at the bottom right, 0 when it starts at the top left; and at most
--- all keys, or those of its window. Shapes of packed and paged sequences do not give the number of
--- pairs, so work is per pair over all heads. If no argument shows whether a mask hides keys, the
--- pairs are unknown. The result has the type of the tensor that it is written to; if there is none,
--- that of the query, or two bytes an element where the query has fewer.
+-- all keys, or those of its window. Shapes of packed and paged sequences, and of a cache that may
+-- not be full, do not give the number of pairs, so work is per pair over all heads. If no argument
+-- shows whether a mask hides keys, the pairs are unknown. The result has the type of the tensor
+-- that it is written to; if none, that of the query, or two bytes an element where it has fewer.
 CREATE VIEW _op_attentions AS
 WITH argued AS (
     SELECT
         o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.o, o.a_bytes, o.b_bytes, o.v_bytes,
         coalesce(written.bytes, CASE WHEN o.a_bytes < 2 THEN 2 ELSE o.a_bytes END) AS result_bytes,
-        coalesce(len(_slot_dims(o.input_dims, r.lengths_slot)) > 0, FALSE) AS is_packed,
-        -- Packed sequences may have a leading dimension of 1.
-        CASE WHEN is_packed AND len(o.a) = 4 THEN o.a[2:] ELSE o.a END AS a,
+        greatest(
+            len(_slot_dims(o.input_dims, r.lengths_slot)), len(_slot_dims(o.input_dims, r.reads)), 0
+        ) > 0 AS is_packed,
+        -- Packed sequences may have a leading dimension of 1, those of a cache have their number.
+        CASE WHEN is_packed AND len(o.a) = 4 THEN [o.a[1] * o.a[2]] || o.a[3:] ELSE o.a END AS a,
         CASE WHEN is_packed AND len(o.b) = 4 THEN o.b[2:] ELSE o.b END AS b,
         CASE WHEN is_packed AND len(o.v) = 4 THEN o.v[2:] ELSE o.v END AS v,
         _slot_text(o.arguments, r.causal_slot) AS masked, r.corner,
@@ -373,8 +375,7 @@ CREATE VIEW operator_works AS
 SELECT
     i.trace_id, i.work_id, i.priority, r.rule, r.family, coalesce(p.batch, 1) AS batch,
     coalesce(p.m, c.m, a.queries) AS m, coalesce(p.n, c.n) AS n, coalesce(p.k, c.k) AS k,
-    coalesce(p.flop, c.flop, a.flop) AS flop,
-    coalesce(p.flop, c.flop, a.flop_full) AS flop_full,
+    coalesce(p.flop, c.flop, a.flop) AS flop, coalesce(p.flop, c.flop, a.flop_full) AS flop_full,
     p.first_flop, a.pair_flop, a.decode_flop,
     coalesce(p.bytes, c.bytes, a.bytes, b.bytes) AS bytes, a.token_bytes,
     a.seen_keys IS NOT NULL AS is_windowed, a.seen_keys, a.sequences, a.queries, a.keys, a.pairs,
@@ -390,8 +391,7 @@ SELECT
         ELSE i.a_type
     END AS dtype,
     coalesce(r.types_decide, FALSE) AS is_typed,
-    CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type,
-    i.b_bytes,
+    CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type, i.b_bytes,
     r.rule = 'opaque_moe' OR coalesce(p.flop, c.flop, a.flop, a.pair_flop) IS NOT NULL AS has_work
 FROM _op_inputs AS i
 JOIN trace_op_rules AS r ON r.priority = i.priority

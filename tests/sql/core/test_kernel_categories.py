@@ -22,6 +22,7 @@ quant     | void transformer_engine::(anonymous namespace)::swizzle_col_scaling_
 quant     | void transformer_engine::(anonymous namespace)::multi_tensor_swizzle_row_scaling_kernel<int4, 128, 4>(transformer_engine::(anonymous namespace)::MultiSwizzleArgs)
 copy      | void transformer_engine::(anonymous namespace)::multi_padding_kernel<1, __nv_bfloat16>(transformer_engine::(anonymous namespace)::MultiPaddingArgs)
 norm      | _dyt_fwd_kernel
+norm      | void dyt_kernel<float>(float*, float const*, float)
 loss      | _cce_lse_forward_kernel
 loss      | _cce_backward_kernel
 loss      | _indexed_neg_dot_forward_kernel

@@ -109,6 +109,22 @@ def test_prefills_of_more_tokens_may_take_longer_in_proportion(lake, tmp_path):
     assert found == [(2.5, 4 * 1500, evidence)]
 
 
+def test_prefills_that_take_less_than_in_proportion_are_not_quick_ones(lake, tmp_path):
+    # Sixteen times the tokens for six times the time. Others vary, or one in six takes five times as long.
+    varied = [nth for step in range(11) for nth in (900 + 100 * (step % 6), 16_000)][:-1]
+    stalled = ([1000, 16_000, 1000, 1001, 1000, 16_000, 1000, 1000] * 5)[:-1]
+    cost = {16_000: 6000, 1001: 5000}
+    lake.ingest(
+        prefills(tmp_path / "varied.json", varied, lambda nth: cost.get(nth, nth)),
+        prefills(tmp_path / "stalled.json", stalled, lambda nth: cost.get(nth, nth)),
+    )
+    found = lake.rows(
+        "SELECT trace, value, gain_us FROM findings JOIN traces USING (trace_id) WHERE finding = 'step-jitter'"
+    )
+    assert [name for name, *_ in found] == ["stalled"]
+    assert found[0][1:] == pytest.approx((5, 5 * 4000), rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("heavy", "period"),
     [

@@ -131,6 +131,9 @@ OPERATORS = [
         "flash_attn_3::fwd", [*[[1, 30, 4, 16]] * 3, *[[]] * 4, [4], [4], *[[]] * 24],
         [*[""] * 23, "0.1", "True", "-1", "-1"], {"flash_fwd_kernel": 4}, [None],
     ),
+    # A cache has room for 4096 keys of each sequence; an input says how many it has.
+    ("flash_attn_3::fwd", [[2, 1, 4, 16], *[[2, 4096, 4, 16]] * 2, *[[]] * 8, [2], *[[]] * 19],
+     [*[""] * 23, "0.1", "True", "-1", "-1"], {"flash_fwd_kernel": 4}, [None]),
     # Sequences in one row: no shape tells their lengths.
     (
         "aten::_flash_attention_forward", [[30, 4, 16], [30, 4, 16], [30, 4, 16], [4], [4], [], [], [], []],
