@@ -38,15 +38,13 @@ masks AS (
             WHEN masked IN ('True', '1', '2') THEN TRUE
             WHEN masked IN ('False', '0') THEN FALSE
         END AS is_causal,
-        corner = 'bottom' OR masked = '2' AS from_bottom,
-        seen_keys IS NOT NULL AS is_windowed
+        corner = 'bottom' OR masked = '2' AS from_bottom, seen_keys IS NOT NULL AS is_windowed
     FROM argued
     WHERE is_batched
 ),
 rows_seen AS (
     SELECT
-        *,
-        CASE WHEN from_bottom THEN least(s_q, s_k) ELSE s_q END AS s_rows,
+        *, CASE WHEN from_bottom THEN least(s_q, s_k) ELSE s_q END AS s_rows,
         CASE WHEN from_bottom THEN greatest(s_k - s_q, 0) ELSE 0 END AS s_before,
         CASE WHEN is_windowed THEN least(s_k, seen_keys) ELSE s_k END AS s_cap
     FROM masks
