@@ -24,7 +24,8 @@ _PARTS = {
 _FILLS = dict(zip(_PARTS.values(), "█▓▒░·", strict=True))
 #: A name in the evidence is shortened to this many characters: a kernel's may have hundreds.
 _LONGEST_NAME = 40
-_BRACKET = re.compile(r"->|[<>()\[\]{}]")
+#: A bracket; the > of an arrow is not one.
+_BRACKET = re.compile(r"[<(\[{)\]}]|(?<!-)>")
 
 #: A time in a sentence.
 _MICROSECONDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) µs")
@@ -167,9 +168,7 @@ def _names(words: Sequence[str]) -> Iterator[str]:
     while first < len(words):
         after, depth = first, 0
         while after < len(words) and (after == first or depth > 0):
-            depth += sum(mark in "<([{" for mark in _BRACKET.findall(words[after])) - sum(
-                mark in ">)]}" for mark in _BRACKET.findall(words[after])
-            )
+            depth += sum(1 if bracket in "<([{" else -1 for bracket in _BRACKET.findall(words[after]))
             after += 1
         if depth > 0:
             after = first + 1  # A bracket that is never closed, as of operator<, holds nothing.

@@ -110,8 +110,8 @@ CREATE VIEW _device_ops AS
 WITH texts AS (
     SELECT
         trace_id, text_id, name, canonical_name, class, category, collective, hlo_category,
-        hlo_module, path, display_path, phase, shape, dtype,
-        dedup_name, xla_model_flop, shape_flop, bytes_accessed, source
+        hlo_module, path, display_path, phase, shape, dtype, dedup_name, xla_model_flop, shape_flop,
+        bytes_accessed, source
     FROM _op_texts
 ),
 run_ops AS (
@@ -165,8 +165,7 @@ compiled AS (
         coalesce(t.path, usual.scopes.path) AS path,
         coalesce(t.display_path, usual.scopes.display_path) AS display_path,
         if(t.path IS NULL, coalesce(t.phase, usual.scopes.phase), t.phase) AS phase,
-        t.shape, t.dtype,
-        coalesce(t.dedup_name, t.name) AS dedup_name,
+        t.shape, t.dtype, coalesce(t.dedup_name, t.name) AS dedup_name,
         t.xla_model_flop, t.shape_flop, t.bytes_accessed, t.source
     FROM _xla_ops AS o
     JOIN texts AS t USING (trace_id, text_id)
@@ -203,8 +202,7 @@ described AS (
     SELECT
         trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns, name, canonical_name,
         class, category, collective, program, execution_id, hlo_category, path, display_path,
-        phase, shape, dtype, dedup_name, xla_model_flop, shape_flop,
-        bytes_accessed, source
+        phase, shape, dtype, dedup_name, xla_model_flop, shape_flop, bytes_accessed, source
     FROM compiled
     UNION ALL
     SELECT
