@@ -8,20 +8,10 @@ CREATE MACRO _request_cached_keys(kind, new_tokens, cached, sees, ratio, top) AS
     ELSE cached
 END;
 
--- Cached keys that new tokens attend to, each read once per request: of groups of equal requests,
--- or of a batch if these are NULL.
+-- Cached keys that new tokens attend to, each read once per request.
 CREATE MACRO _cached_keys(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
-    CASE
-        WHEN requests IS NULL
-            THEN batch * _request_cached_keys(kind, new_tokens, cached, sees, ratio, top)
-        ELSE CAST(
-            list_sum(
-                list_transform(
-                    requests,
-                    lambda r: r.requests * _request_cached_keys(
-                        kind, r.new_tokens, r.cached_tokens, sees, ratio, top
-                    )
-                )
-            ) AS BIGINT
-        )
-    END;
+_over_requests(
+    requests, batch * _request_cached_keys(kind, new_tokens, cached, sees, ratio, top),
+    lambda r: r.requests
+        * _request_cached_keys(kind, r.new_tokens, r.cached_tokens, sees, ratio, top)
+);

@@ -5,20 +5,9 @@ CREATE MACRO _request_index_pairs(kind, new_tokens, cached, ratio) AS CASE kind
     ELSE 0
 END;
 
--- Pairs of query and indexed key of all requests: groups of equal ones, or a batch if these are
--- NULL.
+-- Pairs of query and indexed key of all requests.
 CREATE MACRO _index_pairs(kind, batch, new_tokens, cached, requests, ratio) AS
-    CASE
-        WHEN requests IS NULL
-            THEN batch * _request_index_pairs(kind, new_tokens, cached, ratio)
-        ELSE CAST(
-            list_sum(
-                list_transform(
-                    requests,
-                    lambda r: r.requests * _request_index_pairs(
-                        kind, r.new_tokens, r.cached_tokens, ratio
-                    )
-                )
-            ) AS BIGINT
-        )
-    END;
+_over_requests(
+    requests, batch * _request_index_pairs(kind, new_tokens, cached, ratio),
+    lambda r: r.requests * _request_index_pairs(kind, r.new_tokens, r.cached_tokens, ratio)
+);

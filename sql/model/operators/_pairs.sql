@@ -32,19 +32,9 @@ CREATE MACRO _request_pairs(kind, new_tokens, cached, sees, ratio, top) AS CASE 
     ELSE new_tokens * cached + new_tokens * (new_tokens + 1) // 2
 END;
 
--- Pairs of query and key of all requests: groups of equal ones, or a batch if these are NULL.
+-- Pairs of query and key of all requests.
 CREATE MACRO _pairs(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
-    CASE
-        WHEN requests IS NULL
-            THEN batch * _request_pairs(kind, new_tokens, cached, sees, ratio, top)
-        ELSE CAST(
-            list_sum(
-                list_transform(
-                    requests,
-                    lambda r: r.requests * _request_pairs(
-                        kind, r.new_tokens, r.cached_tokens, sees, ratio, top
-                    )
-                )
-            ) AS BIGINT
-        )
-    END;
+_over_requests(
+    requests, batch * _request_pairs(kind, new_tokens, cached, sees, ratio, top),
+    lambda r: r.requests * _request_pairs(kind, r.new_tokens, r.cached_tokens, sees, ratio, top)
+);

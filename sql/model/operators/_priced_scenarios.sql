@@ -23,22 +23,10 @@ SELECT
     scenario_no, scenario, study, formulas,
     _variant(model, said_top_k, hidden_scale, kv_rank_scale) AS variant,
     model, phase, batch, seq_len, kv_len, requests,
-    CASE
-        WHEN requests IS NULL THEN batch * seq_len
-        ELSE CAST(
-            list_sum(list_transform(requests, lambda r: r.requests * r.new_tokens)) AS BIGINT
-        )
-    END AS tokens,
-    CASE
-        WHEN requests IS NULL THEN batch * kv_len
-        ELSE CAST(
-            list_sum(list_transform(requests, lambda r: r.requests * r.cached_tokens)) AS BIGINT
-        )
-    END AS cached_tokens,
-    CASE
-        WHEN requests IS NULL THEN batch
-        ELSE CAST(list_sum(list_transform(requests, lambda r: r.requests)) AS BIGINT)
-    END AS request_count,
+    _over_requests(requests, batch * seq_len, lambda r: r.requests * r.new_tokens) AS tokens,
+    _over_requests(requests, batch * kv_len, lambda r: r.requests * r.cached_tokens)
+        AS cached_tokens,
+    _over_requests(requests, batch, lambda r: r.requests) AS request_count,
     CASE
         WHEN logit_rows IS NOT NULL THEN logit_rows
         -- Decode of several tokens verifies drafted ones.
