@@ -69,29 +69,29 @@ rounded AS (
 )
 SELECT
     trace_id,
-    CAST(truncated AS DOUBLE) AS truncated,
-    CAST(capped.trace_id IS NOT NULL AS DOUBLE) AS capped,
-    CAST(rejected_count AS DOUBLE) AS rejected,
-    CAST(repaired_count AS DOUBLE) AS repaired,
-    CAST(coalesce(skipped_bytes, 0) AS DOUBLE) AS skipped,
-    CAST(coalesce(array_count, 1) AS DOUBLE) AS event_arrays,
-    CAST(coalesce(redacted_count, 0) AS DOUBLE) AS redacted,
-    CAST(unmatched_count AS DOUBLE) AS unmatched,
-    CAST(operations IS NULL AND tables.trace_id IS NULL AS DOUBLE) AS no_device_operations,
+    truncated,
+    capped.trace_id IS NOT NULL AS capped,
+    rejected_count AS rejected,
+    repaired_count AS repaired,
+    coalesce(skipped_bytes, 0) AS skipped,
+    coalesce(array_count, 1) AS event_arrays,
+    coalesce(redacted_count, 0) AS redacted,
+    unmatched_count AS unmatched,
+    operations IS NULL AND tables.trace_id IS NULL AS no_device_operations,
     coalesce(100.0 * without_launch / operations, 0) AS without_launch,
     coalesce(100.0 * without_shapes / nullif(compute, 0), 0) AS without_shapes,
-    CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
+    coalesce(largest_launch, 0) AS graph_launch,
     coalesce(100.0 * graph_ns / nullif(all_ns, 0), 0) AS whole_graphs,
-    CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
-    CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
-    CAST(coalesce(rounded_starts, 0) AS DOUBLE) AS rounded_starts,
-    CAST(coalesce(span_hours, 0) AS DOUBLE) AS long_span,
-    CAST(coalesce(merged_devices, 0) AS DOUBLE) AS merged_devices,
-    CAST(coalesce(shared_devices, 0) AS DOUBLE) AS shared_devices,
+    coalesce(negative, 0) AS negative_duration,
+    coalesce(no_duration, 0) AS no_duration,
+    coalesce(rounded_starts, 0) AS rounded_starts,
+    coalesce(span_hours, 0) AS long_span,
+    coalesce(merged_devices, 0) AS merged_devices,
+    coalesce(shared_devices, 0) AS shared_devices,
     coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
-    CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
-    CAST(rank IS NULL AND rank_source IS DISTINCT FROM 'devices' AS DOUBLE) AS unknown_rank
+    operations IS NOT NULL AND hardware IS NULL AS unknown_hardware,
+    rank IS NULL AND rank_source IS DISTINCT FROM 'devices' AS unknown_rank
 FROM traces
 LEFT JOIN totals USING (trace_id)
 LEFT JOIN unfinished USING (trace_id)
@@ -112,17 +112,13 @@ LEFT JOIN rounded USING (trace_id);
 -- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW trace_checks AS
-WITH measured AS (
-    SELECT trace_id, "check", value
+WITH measures AS (
+    SELECT
+        trace_id, truncated, capped, rejected, repaired, skipped, event_arrays, redacted, unmatched,
+        no_device_operations, without_launch, without_shapes, graph_launch, whole_graphs,
+        negative_duration, no_duration, rounded_starts, long_span, merged_devices,
+        shared_devices, other_category, category_conflicts, unknown_hardware, unknown_rank
     FROM _trace_measures
-    UNPIVOT (
-        value FOR "check" IN (
-            truncated, capped, rejected, repaired, skipped, event_arrays, redacted, unmatched,
-            no_device_operations, without_launch, without_shapes, graph_launch, whole_graphs,
-            negative_duration, no_duration, rounded_starts, long_span, merged_devices,
-            shared_devices, other_category, category_conflicts, unknown_hardware, unknown_rank
-        )
-    )
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);

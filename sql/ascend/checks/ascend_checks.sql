@@ -59,12 +59,12 @@ op_sums AS (
 SELECT
     traces.trace_id,
     coalesce(drop_pct, 0) AS clock_varies,
-    CAST(coalesce(shape_inconsistent, 0) AS DOUBLE) AS shape_inconsistent,
-    CAST(coalesce(flop_mismatch, 0) AS DOUBLE) AS flop_mismatch,
-    CAST(coalesce(unknown_dtype, 0) AS DOUBLE) AS unknown_dtype,
-    CAST(coalesce(peak_exceeded, 0) AS DOUBLE) AS peak_exceeded,
-    CAST(coalesce(slow_aicpu, 0) AS DOUBLE) AS slow_aicpu,
-    CAST(coalesce(differs, FALSE) AS DOUBLE) AS hardware_differs,
+    coalesce(shape_inconsistent, 0) AS shape_inconsistent,
+    coalesce(flop_mismatch, 0) AS flop_mismatch,
+    coalesce(unknown_dtype, 0) AS unknown_dtype,
+    coalesce(peak_exceeded, 0) AS peak_exceeded,
+    coalesce(slow_aicpu, 0) AS slow_aicpu,
+    coalesce(differs, FALSE) AS hardware_differs,
     coalesce(step_checks.diff_pct, 0) AS msprof_differs,
     coalesce(op_sums.diff_pct, 0) AS op_sums_differ
 FROM traces
@@ -90,15 +90,11 @@ WHERE traces.format = 'ascend';
 -- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW ascend_checks AS
-WITH measured AS (
-    SELECT trace_id, "check", value
+WITH measures AS (
+    SELECT
+        trace_id, clock_varies, shape_inconsistent, flop_mismatch, unknown_dtype, peak_exceeded,
+        slow_aicpu, hardware_differs, msprof_differs, op_sums_differ
     FROM _ascend_measures
-    UNPIVOT (
-        value FOR "check" IN (
-            clock_varies, shape_inconsistent, flop_mismatch, unknown_dtype, peak_exceeded,
-            slow_aicpu, hardware_differs, msprof_differs, op_sums_differ
-        )
-    )
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);

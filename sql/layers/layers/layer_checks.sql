@@ -82,27 +82,19 @@ marked AS (
 measures AS (
     SELECT
         trace_id,
-        CAST(found.trace_id IS NULL AS DOUBLE) AS no_passes,
-        CAST(coalesce(remainder, 0) AS DOUBLE) AS unexplained_anchors,
+        found.trace_id IS NULL AS no_passes,
+        coalesce(remainder, 0) AS unexplained_anchors,
         -- Without passes no_passes reports it.
         CASE WHEN found.trace_id IS NULL THEN 0 ELSE coalesce(outside_pct, 0) END AS outside_passes,
-        CAST(coalesce(overlapping.layer_count, 0) AS DOUBLE) AS overlapping_layers,
-        CAST(coalesce(interleaved.layer_count, 0) AS DOUBLE) AS interleaved_layers,
-        CAST(coalesce(marked.layer_count, 0) AS DOUBLE) AS layers_between_marks
+        coalesce(overlapping.layer_count, 0) AS overlapping_layers,
+        coalesce(interleaved.layer_count, 0) AS interleaved_layers,
+        coalesce(marked.layer_count, 0) AS layers_between_marks
     FROM (SELECT DISTINCT trace_id FROM kernels) AS with_kernels
     LEFT JOIN found USING (trace_id)
     LEFT JOIN covered USING (trace_id)
     LEFT JOIN overlapping USING (trace_id)
     LEFT JOIN interleaved USING (trace_id)
     LEFT JOIN marked USING (trace_id)
-),
-measured AS (
-    SELECT trace_id, "check", value
-    FROM measures
-    UNPIVOT (value FOR "check" IN (
-        no_passes, unexplained_anchors, outside_passes, overlapping_layers, interleaved_layers,
-        layers_between_marks
-    ))
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);

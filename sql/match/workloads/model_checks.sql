@@ -12,14 +12,16 @@
 CREATE VIEW model_checks AS
 WITH measured AS (
     SELECT
-        trace_id, 'model_differs' AS "check", any_value(model) AS model,
-        CAST(count(*) FILTER (NOT fits) AS DOUBLE) AS value,
+        trace_id, any_value(model) AS model, count(*) FILTER (NOT fits) AS model_differs,
         string_agg(
             format('{} {}, not {}', property, seen, expected)
             || coalesce(format(' ({})', note), ''), '; ' ORDER BY property
         ) FILTER (NOT fits) AS differing
     FROM model_fit
     GROUP BY trace_id
+),
+measures AS (
+    SELECT trace_id, model_differs FROM measured
 ),
 fitting AS (
     SELECT trace_id, string_agg(model, ', ' ORDER BY fitting DESC, model) AS models
@@ -28,7 +30,7 @@ fitting AS (
     GROUP BY trace_id
 )
 SELECT
-    trace_id, "check", severity, judged.value, unit, threshold,
+    trace_id, "check", severity, value, unit, threshold,
     CASE
         WHEN differing IS NULL THEN message
         ELSE format(
@@ -39,6 +41,6 @@ SELECT
             )
         )
     END AS message
-FROM judged_checks(measured) AS judged
-JOIN measured USING (trace_id, "check")
+FROM judged_checks(measures)
+JOIN measured USING (trace_id)
 LEFT JOIN fitting USING (trace_id);

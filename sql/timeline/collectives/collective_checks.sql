@@ -73,35 +73,22 @@ sized AS (
     FROM collectives
     GROUP BY trace_id
 ),
-measured AS (
+measures AS (
     SELECT
         trace_id,
-        CAST(coalesce(collectives_alone, 0) AS DOUBLE) AS collectives_alone,
-        CAST(coalesce(collectives_incomplete, 0) AS DOUBLE) AS collectives_incomplete,
-        CAST(coalesce(collectives_unnumbered, 0) AS DOUBLE) AS collectives_unnumbered,
-        CAST(coalesce(collectives_unmatched, 0) AS DOUBLE) AS collectives_unmatched,
-        CAST(collectives_point_to_point AS DOUBLE) AS collectives_point_to_point,
-        CAST(collectives_unsized AS DOUBLE) AS collectives_unsized,
-        CAST(collectives_of_unknown_group AS DOUBLE) AS collectives_of_unknown_group,
-        CAST(collectives_of_the_world AS DOUBLE) AS collectives_of_the_world
+        coalesce(collectives_alone, 0) AS collectives_alone,
+        coalesce(collectives_incomplete, 0) AS collectives_incomplete,
+        coalesce(collectives_unnumbered, 0) AS collectives_unnumbered,
+        coalesce(collectives_unmatched, 0) AS collectives_unmatched,
+        collectives_point_to_point, collectives_unsized, collectives_of_unknown_group,
+        collectives_of_the_world
     FROM sized
     LEFT JOIN matched USING (trace_id)
     LEFT JOIN incomplete USING (trace_id)
-),
-checks AS (
-    SELECT trace_id, "check", value
-    FROM measured
-    UNPIVOT (
-        value FOR "check" IN (
-            collectives_alone, collectives_incomplete, collectives_unnumbered,
-            collectives_unmatched, collectives_point_to_point, collectives_unsized,
-            collectives_of_unknown_group, collectives_of_the_world
-        )
-    )
 )
 SELECT
     trace_id, "check", severity, value, unit, threshold,
     if("check" = 'collectives_incomplete', concat(message, ' (' || reason || ')'), message)
         AS message
-FROM judged_checks(checks)
+FROM judged_checks(measures)
 LEFT JOIN incomplete USING (trace_id);

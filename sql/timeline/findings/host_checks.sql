@@ -12,14 +12,14 @@
 -- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW host_checks AS
-WITH measured AS (
+WITH measures AS (
     SELECT
-        trace_id, 'stacks_recorded' AS "check",
-        100 * coalesce(sum(host_bound_idle_us), 0) / sum(window_us) AS value
+        trace_id,
+        100 * coalesce(sum(host_bound_idle_us), 0) / sum(window_us) AS stacks_recorded
     FROM time_breakdown
     SEMI JOIN _stack_traces USING (trace_id)
     GROUP BY trace_id
     HAVING sum(window_us) > 0
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);

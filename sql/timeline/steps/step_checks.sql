@@ -32,23 +32,12 @@ windows AS (
 ),
 measures AS (
     SELECT
-        trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
-        CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
-        outside_steps_pct AS outside_steps,
+        trace_id, steps_without_work, steps_by_host_time, outside_steps_pct AS outside_steps,
         coalesce(100.0 * held_us / nullif(window_us, 0), 0) AS work_not_recorded
     FROM marked
     JOIN _outside_work USING (trace_id)
     LEFT JOIN held USING (trace_id)
     LEFT JOIN windows USING (trace_id)
-),
-measured AS (
-    SELECT trace_id, "check", value
-    FROM measures
-    UNPIVOT (
-        value FOR "check" IN (
-            outside_steps, steps_without_work, steps_by_host_time, work_not_recorded
-        )
-    )
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);

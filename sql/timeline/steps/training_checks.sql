@@ -45,12 +45,12 @@ layered AS (
 ),
 measured AS (
     SELECT
-        t.trace_id, 'training_step' AS "check", s.times,
+        t.trace_id, s.times,
         CASE
             WHEN l.layers_pct IS NULL OR (l.layers_pct < 50 AND NOT coalesce(l.is_directed, FALSE))
                 THEN coalesce(s.trained_pct, 0)
             ELSE 0
-        END AS value,
+        END AS training_step,
         CASE
             WHEN l.layers_pct IS NOT NULL
                 THEN format(
@@ -70,12 +70,15 @@ measured AS (
     LEFT JOIN steps AS s ON s.trace_id = t.trace_id
     LEFT JOIN layered AS l ON l.trace_id = t.trace_id
     LEFT JOIN attentions AS a ON a.trace_id = t.trace_id
+),
+measures AS (
+    SELECT trace_id, training_step FROM measured
 )
 SELECT
-    trace_id, "check", severity, judged.value, unit, threshold,
+    trace_id, "check", severity, value, unit, threshold,
     CASE
         WHEN severity = 'ok' THEN message
         ELSE format('{}: {}; {}', message, times, reason)
     END AS message
-FROM judged_checks(measured) AS judged
-JOIN measured USING (trace_id, "check");
+FROM judged_checks(measures)
+JOIN measured USING (trace_id);

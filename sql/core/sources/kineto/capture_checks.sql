@@ -10,10 +10,10 @@
 -- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW capture_checks AS
-WITH measured AS (
-    SELECT trace_id, 'capture_differs' AS "check", 100 - min(named_pct) AS value
+WITH measures AS (
+    SELECT trace_id, 100 - min(named_pct) AS capture_differs
     FROM _aligned_captures
     GROUP BY trace_id
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(measured);
+FROM judged_checks(measures);
