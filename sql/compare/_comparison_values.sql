@@ -54,14 +54,13 @@ whole AS (
 SELECT
     trace_id, place, CASE metric WHEN 'step' THEN 'step, median' ELSE metric END AS metric,
     'us' AS unit, CASE metric WHEN 'step' THEN median(value) ELSE favg(value) END AS value,
-    _steps_spread(list(value ORDER BY value), count(*), if(metric = 'step', 'median', 'mean'))
-        AS spread
+    _steps_spread(value, if(metric = 'step', 'median', 'mean')) AS spread
 FROM measured
 GROUP BY trace_id, place, metric
 UNION ALL
 SELECT
     trace_id, 2, 'step, 90th percentile', 'us', quantile_cont(value, 0.9),
-    _steps_spread(list(value ORDER BY value), count(*), 'quantile')
+    _steps_spread(value, 'quantile')
 FROM measured
 WHERE metric = 'step'
 GROUP BY trace_id

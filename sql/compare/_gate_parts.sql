@@ -23,13 +23,12 @@ WITH times AS (
     FROM step_op_times
     GROUP BY trace_id, step_id, family, steps
 ),
-listed AS (
+padded AS (
     -- An operation takes no time in a step that lacks it.
     SELECT
-        trace_id, metric, part, any_value(steps) AS steps,
-        list_concat(
+        trace_id, metric, part, unnest(list_concat(
             list(us), list_resize([]::DOUBLE[], greatest(any_value(steps) - count(*), 0), 0.0)
-        ) AS us
+        )) AS us
     FROM times
     GROUP BY trace_id, metric, part
 ),
@@ -54,14 +53,13 @@ wholes AS (
     SELECT trace_id, median(busy_us) AS busy_us FROM device_steps GROUP BY trace_id
 )
 SELECT
-    trace_id, metric, part, list_aggregate(us, 'median') AS value,
-    _steps_spread(list_sort(us), steps, 'median') AS spread,
-    busy_us AS whole
-FROM listed
+    trace_id, metric, part, median(us) AS value, _steps_spread(us, 'median') AS spread,
+    any_value(busy_us) AS whole
+FROM padded
 JOIN wholes USING (trace_id)
+GROUP BY trace_id, metric, part
 UNION ALL
 SELECT
-    trace_id, 'idle', 'idle', median(idle_us),
-    _steps_spread(list(idle_us ORDER BY idle_us), count(idle_us), 'median'), median(dur_us)
+    trace_id, 'idle', 'idle', median(idle_us), _steps_spread(idle_us, 'median'), median(dur_us)
 FROM device_steps
 GROUP BY trace_id;

@@ -47,38 +47,24 @@ measured AS (
     SELECT * EXCLUDE (step_id) FROM wholes AS whole (
         trace_id, step_id, dur_us, compute_us, period_us, communication_share, idle_share
     )
-),
-summed AS (
-    SELECT
-        trace_id, median(dur_us) AS median_us, quantile_cont(dur_us, 0.9) AS p90_us,
-        -- A tail is itself a spread.
-        CASE WHEN count(dur_us) >= 3 THEN [3 * mad(dur_us), NULL, NULL] END AS p90_spread_us,
-        _steps_spread(list(dur_us ORDER BY dur_us), count(dur_us), 'median') AS spread_us,
-        median(compute_us) AS compute_us,
-        _steps_spread(list(compute_us ORDER BY compute_us), count(compute_us), 'median')
-            AS compute_spread_us,
-        median(period_us) AS period_us,
-        _steps_spread(list(period_us ORDER BY period_us), count(period_us), 'median')
-            AS period_spread_us,
-        avg(communication_share) AS communication_share,
-        _steps_spread(
-            list(communication_share ORDER BY communication_share), count(communication_share),
-            'mean'
-        ) AS communication_spread,
-        avg(idle_share) AS idle_share,
-        _steps_spread(list(idle_share ORDER BY idle_share), count(idle_share), 'mean')
-            AS idle_spread
-    FROM comparison_bases
-    LEFT JOIN measured USING (trace_id)
-    GROUP BY trace_id
 )
-SELECT trace_id, metric, value, spread
-FROM summed
+SELECT
+    trace_id, metric, if(statistic = 'median', median(value), avg(value)) AS value,
+    _steps_spread(value, statistic) AS spread
+FROM comparison_bases
+LEFT JOIN measured USING (trace_id)
 CROSS JOIN LATERAL (
     VALUES
-        ('step_median', median_us, spread_us), ('step_p90', p90_us, p90_spread_us),
-        ('compute_median', compute_us, compute_spread_us),
-        ('period_median', period_us, period_spread_us),
-        ('communication_share', communication_share, communication_spread),
-        ('idle_share', idle_share, idle_spread)
-) AS parts (metric, value, spread);
+        ('step_median', 'median', dur_us), ('compute_median', 'median', compute_us),
+        ('period_median', 'median', period_us), ('idle_share', 'mean', idle_share),
+        ('communication_share', 'mean', communication_share)
+) AS parts (metric, statistic, value)
+GROUP BY trace_id, metric, statistic
+UNION ALL
+-- A tail is itself a spread.
+SELECT
+    trace_id, 'step_p90', quantile_cont(dur_us, 0.9),
+    CASE WHEN count(dur_us) >= 3 THEN [3 * mad(dur_us), NULL, NULL] END
+FROM comparison_bases
+LEFT JOIN measured USING (trace_id)
+GROUP BY trace_id;

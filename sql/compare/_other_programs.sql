@@ -37,7 +37,7 @@ by_step AS (
 SELECT
     trace_id, coalesce(program, 'unnamed') AS program, count(*) AS steps,
     100 * sum(dur_us) / any_value(total_us) AS time_pct, median(dur_us) AS step_us,
-    _steps_spread(list(dur_us ORDER BY dur_us), count(dur_us), 'median') AS spread,
+    _steps_spread(dur_us, 'median') AS spread,
     any_value(requests) AS requests, any_value(tokens) AS tokens
 FROM by_step
 JOIN totals USING (trace_id)

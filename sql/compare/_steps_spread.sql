@@ -10,24 +10,9 @@ CREATE MACRO _student_interval(us, steps) AS
         WHERE terms = 8 AND freedom <= 30
     )[least(2 * steps - 2, 30)];
 
--- How far values over the steps of a trace vary by chance: the spread, the distance from the median
--- down to the lower end of its interval, and that up to the upper end; NULL below three steps.
---
--- The spread is three times the median absolute deviation of single steps, which one slow step does
--- not change. It allows for what neighbouring steps have in common. But a mean changes with a slow
--- step, and the deviation of a few steps is sometimes nearly 0: for means, and for fewer than eight
--- steps, it is Student's interval if that is larger. And many steps show a small change: from eight
--- steps on, the spread of a mean is at most 1.5 times Student's interval, which is how much wider
--- that is if steps correlate with the next by 0.4. For medians, see _change_noise.
---
--- The interval of the median, at 95 %, is from the step of rank n/2 - 0.98 * sqrt(n) to that of the
--- same rank from the other end; its distances are NULL for means and quantiles, and for fewer than
--- eight steps.
---
--- us         values of the steps in ascending order, NULLs last
--- steps      number of values that are not NULL
--- statistic  what is made of them: mean, median or quantile (another one)
-CREATE MACRO _steps_spread(us, steps, statistic) AS CASE
+-- The same as _steps_spread, of a list of values in ascending order, NULLs last, and the number of
+-- those that are not NULL.
+CREATE MACRO _list_spread(us, steps, statistic) AS CASE
     WHEN steps >= 3 THEN [
         CASE
             WHEN statistic = 'mean' AND steps >= 8 THEN greatest(
@@ -49,3 +34,22 @@ CREATE MACRO _steps_spread(us, steps, statistic) AS CASE
         END
     ]
 END;
+
+-- How far values over the steps of a trace vary by chance: the spread, the distance from the median
+-- down to the lower end of its interval, and that up to the upper end; NULL below three steps.
+--
+-- The spread is three times the median absolute deviation of single steps, which one slow step does
+-- not change. It allows for what neighbouring steps have in common. But a mean changes with a slow
+-- step, and the deviation of a few steps is sometimes nearly 0: for means, and for fewer than eight
+-- steps, it is Student's interval if that is larger. And many steps show a small change: from eight
+-- steps on, the spread of a mean is at most 1.5 times Student's interval, which is how much wider
+-- that is if steps correlate with the next by 0.4. For medians, see _change_noise.
+--
+-- The interval of the median, at 95 %, is from the step of rank n/2 - 0.98 * sqrt(n) to that of the
+-- same rank from the other end; its distances are NULL for means and quantiles, and for fewer than
+-- eight steps.
+--
+-- us         values of the steps
+-- statistic  what is made of them: mean, median or quantile (another one)
+CREATE MACRO _steps_spread(us, statistic) AS
+    _list_spread(list(us ORDER BY us), count(us), statistic);
