@@ -68,12 +68,7 @@ SELECT
     exposed_us, exposed_waiting_us, others_waited_us, exposed_share, behind_us, gap_us,
     compute_us, link_us, earlier_us, clock_trace_id, clock_offset_us, clock_residual_us,
     unaligned_reason,
-    CASE WHEN is_late THEN list_max([
-        {'us': gap_us, 'cause': 'late start'},
-        {'us': compute_us, 'cause': 'slow compute'},
-        {'us': link_us, 'cause': 'slow link'},
-        {'us': earlier_us, 'cause': 'earlier call'}
-    ]).cause END AS cause,
+    CASE WHEN is_late THEN _delay_cause(gap_us, compute_us, link_us, earlier_us) END AS cause,
     CASE WHEN is_last AND cost_us > coalesce(clock_residual_us, 0) THEN cost_us ELSE 0 END
         AS own_us,
     greatest(earlier_us, 0) - brought_us AS own_earlier_us

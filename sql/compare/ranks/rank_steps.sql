@@ -83,13 +83,13 @@ summed AS (
         trace_id, device, step_id, calls, waiting_us, waited_for_us, clock_residual_us,
         unresolved_us,
         gap_us + compute_us + link_us + earlier_us AS own_behind_us,
-        own_behind_us < waited_for_us / 2 AS is_behind_in_few,
-        CASE WHEN waited_for_us > 0 THEN list_max([
-            {'us': if(is_behind_in_few, late_gap_us, gap_us), 'cause': 'late start'},
-            {'us': if(is_behind_in_few, late_compute_us, compute_us), 'cause': 'slow compute'},
-            {'us': if(is_behind_in_few, late_link_us, link_us), 'cause': 'slow link'},
-            {'us': if(is_behind_in_few, late_earlier_us, earlier_us), 'cause': 'earlier call'}
-        ]).cause END AS cause
+        CASE
+            WHEN coalesce(waited_for_us, 0) <= 0 THEN NULL
+            -- Behind in few of its calls: those count.
+            WHEN own_behind_us < waited_for_us / 2
+                THEN _delay_cause(late_gap_us, late_compute_us, late_link_us, late_earlier_us)
+            ELSE _delay_cause(gap_us, compute_us, link_us, earlier_us)
+        END AS cause
     FROM parts
 ),
 clocks AS (
