@@ -20,7 +20,7 @@
 CREATE VIEW _step_work AS
 WITH spans AS MATERIALIZED (
     SELECT
-        trace_id, device, step_id, work_source, step_number, pid, tid, start_ns, end_ns, is_host
+        trace_id, device, step_id, work_source, step_number, pid, tid, start_ns, end_ns
     FROM _step_spans
     WHERE work_source IS NOT NULL
 ),
@@ -62,22 +62,21 @@ meanwhile AS (
 sought AS (
     SELECT
         spans.trace_id, spans.device, spans.step_id,
-        CASE WHEN is_host THEN runs.start_ns ELSE spans.start_ns END AS from_ns,
-        CASE WHEN is_host THEN runs.end_ns ELSE spans.end_ns END AS to_ns
+        CASE work_source
+            WHEN 'device marks' THEN spans.start_ns
+            WHEN 'program runs' THEN runs.start_ns
+            ELSE coalesce(runs.start_ns, spans.start_ns)
+        END AS from_ns,
+        CASE work_source
+            WHEN 'device marks' THEN spans.end_ns
+            WHEN 'program runs' THEN runs.end_ns
+            ELSE coalesce(runs.end_ns, spans.end_ns)
+        END AS to_ns
     FROM spans
     LEFT JOIN _step_runs AS runs
         ON runs.trace_id = spans.trace_id AND runs.device = spans.device
         AND runs.step_id = spans.step_id
-    WHERE work_source IN ('device marks', 'program runs')
-    UNION ALL
-    SELECT
-        spans.trace_id, spans.device, spans.step_id, coalesce(runs.start_ns, spans.start_ns),
-        coalesce(runs.end_ns, spans.end_ns)
-    FROM spans
-    LEFT JOIN _step_runs AS runs
-        ON runs.trace_id = spans.trace_id AND runs.device = spans.device
-        AND runs.step_id = spans.step_id
-    WHERE work_source = 'host time'
+    WHERE work_source IN ('device marks', 'program runs', 'host time')
 ),
 timed AS (
     SELECT
