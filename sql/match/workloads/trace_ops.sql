@@ -115,7 +115,7 @@ joined AS (
         coalesce(s.layer_id, paths.layer_id) AS layer_id, m.module, m.module_path, w.batch, w.m,
         w.n, w.k, w.weight, w.dtype, lower(l.said) AS label, p.phase,
         c.op_id IS NOT NULL AS in_capture,
-        w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes,
+        w.pair_flop IS NOT NULL AS by_pass, w.flop AS shape_flop, w.flop_full, w.bytes,
         _cached_bytes(w.token_bytes, w.b_bytes, s.has_fp8_cache OR (s.is_fp8 AND w.a_type = 'fp8'))
             AS token_bytes,
         _pass_keys(p.new_tokens, p.cached_tokens, p.pairs) AS key_tokens,
@@ -137,25 +137,20 @@ joined AS (
         ON p.trace_id = s.trace_id AND p.device = s.device
         AND p.pass_id = s.pass_id
     LEFT JOIN _layer_windows AS v ON v.trace_id = s.trace_id AND v.layer_id = s.layer_id
-),
-worked AS (
-    SELECT
-        trace_id, rank, op_id, op, family, pid, tid, start_ns, dur_us, device, pass_id, layer_id,
-        module, module_path, batch, m, n, k, weight, dtype, label, phase, in_capture, by_pass,
-        flop_full, bytes, token_bytes, key_tokens, is_windowed, pairs_full, pair_flop,
-        CASE WHEN by_pass THEN CASE WHEN NOT is_windowed THEN pairs * pair_flop END ELSE flop END
-            AS known_flop
-    FROM joined
 )
 SELECT
     trace_id, rank, op_id, op, family, pid, tid, start_ns, dur_us, device, pass_id, layer_id,
     module, module_path, batch, m, n, k,
     CASE WHEN weight IS NOT NULL THEN '[' || array_to_string(weight, ',') || ']' END
         AS weight_shape,
-    dtype, CAST(known_flop AS DOUBLE) AS flop,
+    dtype,
+    CAST(CASE
+        WHEN NOT by_pass THEN shape_flop
+        WHEN NOT is_windowed THEN pairs * pair_flop
+    END AS DOUBLE) AS flop,
     CAST(CASE WHEN by_pass THEN pairs_full * pair_flop ELSE flop_full END AS DOUBLE) AS flop_full,
     CASE
-        WHEN known_flop IS NULL THEN 'none'
+        WHEN flop IS NULL THEN 'none'
         WHEN by_pass THEN 'annotation'
         ELSE 'shape'
     END AS flop_source,
@@ -169,4 +164,4 @@ SELECT
         ELSE phase
     END AS stage,
     in_capture
-FROM worked;
+FROM joined;
