@@ -10,7 +10,7 @@
 CREATE VIEW _gate_doubts AS
 WITH sides AS (
     SELECT
-        traces.trace_id, trace, basis, steps, without_work, devices, outside_steps_pct,
+        traces.trace_id, trace, basis, steps, without_work, outside_steps_pct,
         between_steps_us
     FROM traces
     LEFT JOIN comparison_bases USING (trace_id)

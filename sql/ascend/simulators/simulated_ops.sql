@@ -33,7 +33,7 @@ CREATE MACRO _op_base(op_name) AS regexp_replace(
 -- variants     BIGINT   distinct shapes of a summary's operator
 CREATE VIEW simulated_ops AS
 WITH called AS (
-    SELECT e.trace_id, event_id, e.pid, e.name, dur_ns, args, category
+    SELECT e.trace_id, event_id, e.pid, e.name, dur_ns, args
     FROM events AS e
     SEMI JOIN traces ON traces.trace_id = e.trace_id AND traces.format = 'chrome'
     WHERE e.ph = 'X' AND e.dur_ns IS NOT NULL

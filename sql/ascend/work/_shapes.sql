@@ -65,7 +65,7 @@ slots AS (
 ),
 sizes AS (
     SELECT
-        trace_id, shape_id, is_input, slot, slots.token, dims IS NOT NULL AS present,
+        trace_id, shape_id, is_input, slot, slots.token,
         CASE
             WHEN dims IS NULL THEN 0
             ELSE _elements(dims) * dtypes.bytes

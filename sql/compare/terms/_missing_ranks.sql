@@ -31,7 +31,7 @@ JOIN measured ON measured.side = own;
 CREATE VIEW _missing_ranks AS
 WITH runs AS MATERIALIZED (
     SELECT
-        side, baseline, own, run, world_size, ranks, all_known,
+        side, baseline, own, world_size, ranks, all_known,
         count(DISTINCT own) OVER one_run > 1 AND (
             run IS NOT NULL
             OR sum(length(ranks)) OVER one_run

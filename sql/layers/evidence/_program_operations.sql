@@ -77,8 +77,7 @@ called AS (
 -- by the kernels that they run. A run that the capture cuts has a subset of another run's kernels.
 shapes AS (
     SELECT
-        trace_id, device, program, run_id, any_value(run_ns) AS run_ns,
-        list(DISTINCT name ORDER BY name) AS names
+        trace_id, device, program, run_id, list(DISTINCT name ORDER BY name) AS names
     FROM called
     GROUP BY trace_id, device, program, run_id
 ),

@@ -94,7 +94,7 @@ in_time AS (
 ),
 neighbours AS (
     SELECT
-        trace_id, rank, device, kernel_id, is_copy,
+        trace_id, kernel_id, is_copy,
         last_value(place IGNORE NULLS) OVER (in_order ROWS UNBOUNDED PRECEDING) AS before,
         first_value(place IGNORE NULLS) OVER (
             in_order ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING

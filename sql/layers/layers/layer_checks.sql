@@ -18,9 +18,9 @@
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW layer_checks AS
 WITH devices AS (
-    SELECT trace_id, rank, device, max(remainder) AS remainder
+    SELECT trace_id, device, max(remainder) AS remainder
     FROM passes
-    GROUP BY trace_id, rank, device
+    GROUP BY trace_id, device
 ),
 found AS (
     SELECT trace_id, sum(remainder) AS remainder

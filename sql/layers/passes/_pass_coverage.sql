@@ -58,7 +58,7 @@ pieces AS (
 ),
 reached AS (
     SELECT
-        o.trace_id, o.device, u.upto, o.start_ns, o.end_ns,
+        o.trace_id, o.device, u.upto, o.end_ns,
         greatest(o.start_ns, coalesce(max(o.end_ns) OVER (
             PARTITION BY o.trace_id, o.device, u.upto ORDER BY o.start_ns, o.kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING

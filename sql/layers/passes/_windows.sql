@@ -14,11 +14,11 @@
 -- block        BIGINT   block of the file that the window is, NULL unless monotonic
 CREATE VIEW _windows AS
 WITH in_passes AS (
-    SELECT trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns
+    SELECT trace_id, rank, device, pass_id, start_ns, end_ns
     FROM _kernel_places
     WHERE layer_id IS NOT NULL
     UNION ALL
-    SELECT trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns
+    SELECT trace_id, rank, device, pass_id, start_ns, end_ns
     FROM _part_kernels
     -- Only kernels define windows.
     WHERE kind <> 'memory' AND pass_id IS NOT NULL

@@ -52,7 +52,7 @@ WITH described AS (
 ),
 measured AS (
     SELECT
-        roofs.trace_id, roofs.rank, roofs.device, roofs.kernel_id, roofs.category,
+        roofs.trace_id, roofs.rank, roofs.device, roofs.category,
         roofs.dur_us, roofs.flop, roofs.flop_source, roofs.bytes, roofs.roof_us, roofs.bound,
         coalesce(said[1], described.name) AS hlo_op,
         said[2] AS hlo_category,

@@ -92,7 +92,7 @@ placed AS (
             WHEN o.layer_kind IN ('ends', 'mtp') THEN o.layers
             ELSE least(o.layers, coalesce(t.layers, 0))
         END AS layers,
-        o.op, o.flop_rank, o.flop_us,
+        o.flop_rank, o.flop_us,
         -- An operator that fusion would hide moves its bytes if it ran as a kernel of its own.
         CASE WHEN u.unit = o.op THEN coalesce(o.alone_bytes, 0) ELSE 0 END
         + o.weight_bytes + o.activation_bytes + o.kv_bytes + o.temporary_bytes AS bytes,

@@ -49,7 +49,7 @@ WITH calls AS (
         trace_id, rank, device, unit, trace_op,
         CASE WHEN unit IS NULL AND trace_op IS NULL THEN category END AS kernel_category,
         map_rule, batch, m, n, k, dtype, flop_source,
-        kernel_id = group_id AS is_call, dur_us, group_us, ridge, peak_tflops, peak_gbps,
+        kernel_id = group_id AS is_call, dur_us, ridge, peak_tflops, peak_gbps,
         flag_over_100, over_100_causes, attainable_us,
         CASE WHEN kernel_id = group_id THEN coalesce(group_flop, flop) END AS call_flop,
         CASE WHEN kernel_id = group_id THEN coalesce(group_bytes, bytes) ELSE bytes END

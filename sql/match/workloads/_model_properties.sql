@@ -90,7 +90,7 @@ CREATE VIEW _model_properties AS
 WITH pairs AS (
     SELECT
         w.trace_id, a.model, w.layers, w.hidden_size, w.reads, w.writes, w.head, w.has_experts,
-        traces.tp, coalesce(traces.pp, 1) AS pp,
+        coalesce(traces.pp, 1) AS pp,
         a.num_layers, coalesce(a.mtp_layers, 0) AS mtp_layers, a.hidden_size AS model_hidden,
         a.num_heads * coalesce(a.v_head_dim, a.head_dim) AS model_width,
         a.o_lora_rank, a.intermediate_size AS model_mlp,

@@ -164,7 +164,7 @@ starts AS (
 around AS (
     -- The scope around each scope and each point; the ends are negative.
     SELECT
-        s.trace_id, s.turn, s.id, s.depth,
+        s.trace_id, s.turn, s.id,
         CASE WHEN starts.until_ns <= s.until_ns + 1000 THEN starts.scope_id END AS outer_id
     FROM (SELECT * FROM swept WHERE turn > 0) AS s
     ASOF LEFT JOIN starts

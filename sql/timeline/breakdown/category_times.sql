@@ -31,17 +31,17 @@ sums AS (
     GROUP BY trace_id, rank, device, category, kind
 ),
 edges AS (
-    SELECT trace_id, rank, device, category, kind, start_ns AS at_ns, 1 AS step
+    SELECT trace_id, device, category, kind, start_ns AS at_ns, 1 AS step
     FROM operations
     WHERE end_ns > start_ns
     UNION ALL
-    SELECT trace_id, rank, device, category, kind, end_ns, -1
+    SELECT trace_id, device, category, kind, end_ns, -1
     FROM operations
     WHERE end_ns > start_ns
 ),
 running AS (
     SELECT
-        trace_id, rank, device, category, kind, at_ns, step,
+        trace_id, device, category, kind, at_ns, step,
         sum(step) OVER (
             PARTITION BY trace_id, device, category, kind
             ORDER BY at_ns, step DESC ROWS UNBOUNDED PRECEDING
@@ -49,7 +49,7 @@ running AS (
     FROM edges
 ),
 turns AS (
-    SELECT r.trace_id, r.rank, r.device, number, at_ns, step
+    SELECT r.trace_id, r.device, number, at_ns, step
     FROM running AS r
     JOIN sums
         ON sums.trace_id = r.trace_id
@@ -59,8 +59,7 @@ turns AS (
 ),
 slices AS (
     SELECT
-        trace_id, rank, device, number, at_ns, step,
-        lead(at_ns) OVER in_time - at_ns AS slice_ns,
+        trace_id, device, lead(at_ns) OVER in_time - at_ns AS slice_ns,
         sum(step) OVER in_time AS categories,
         -- If one runs alone, the sum of the numbers of those running is its own.
         sum(step * number) OVER in_time AS alone
@@ -71,15 +70,15 @@ slices AS (
     )
 ),
 merged AS (
-    SELECT trace_id, rank, device, number, -sum(step * at_ns) AS union_ns
+    SELECT trace_id, device, number, -sum(step * at_ns) AS union_ns
     FROM turns
-    GROUP BY trace_id, rank, device, number
+    GROUP BY trace_id, device, number
 ),
 exposed AS (
-    SELECT trace_id, rank, device, alone AS number, sum(slice_ns) AS exposed_ns
+    SELECT trace_id, device, alone AS number, sum(slice_ns) AS exposed_ns
     FROM slices
     WHERE categories = 1
-    GROUP BY trace_id, rank, device, alone
+    GROUP BY trace_id, device, alone
 )
 SELECT
     sums.trace_id, sums.rank, sums.device, category, kind, kernel_count, sum_ns / 1000.0 AS sum_us,

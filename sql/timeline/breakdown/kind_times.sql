@@ -26,18 +26,17 @@ sums AS (
     GROUP BY trace_id, rank, device, kind
 ),
 edges AS (
-    SELECT trace_id, rank, device, kind, start_ns AS at_ns, 1 AS step
+    SELECT trace_id, device, kind, start_ns AS at_ns, 1 AS step
     FROM operations
     WHERE end_ns > start_ns
     UNION ALL
-    SELECT trace_id, rank, device, kind, end_ns, -1
+    SELECT trace_id, device, kind, end_ns, -1
     FROM operations
     WHERE end_ns > start_ns
 ),
 slices AS (
     SELECT
-        trace_id, rank, device,
-        lead(at_ns) OVER in_time - at_ns AS slice_ns,
+        trace_id, device, lead(at_ns) OVER in_time - at_ns AS slice_ns,
         sum(CASE kind WHEN 'compute' THEN step ELSE 0 END) OVER in_time > 0 AS computes,
         sum(CASE kind WHEN 'communication' THEN step ELSE 0 END) OVER in_time > 0 AS communicates,
         sum(CASE kind WHEN 'memory' THEN step ELSE 0 END) OVER in_time > 0 AS moves
@@ -49,7 +48,7 @@ slices AS (
 states AS (
     -- The eight combinations of kinds that run together.
     SELECT
-        trace_id, rank, device, computes, communicates, moves, sum(slice_ns) AS state_ns,
+        trace_id, device, sum(slice_ns) AS state_ns,
         list_filter(
             [
                 CASE WHEN computes THEN 'compute' END,
@@ -59,18 +58,18 @@ states AS (
             lambda kind: kind IS NOT NULL
         ) AS kinds
     FROM slices
-    GROUP BY trace_id, rank, device, computes, communicates, moves
+    GROUP BY trace_id, device, computes, communicates, moves
 ),
 parts AS (
-    SELECT trace_id, rank, device, unnest(kinds) AS kind, len(kinds) AS together, state_ns
+    SELECT trace_id, device, unnest(kinds) AS kind, len(kinds) AS together, state_ns
     FROM states
 ),
 merged AS (
     SELECT
-        trace_id, rank, device, kind, sum(state_ns) AS union_ns,
+        trace_id, device, kind, sum(state_ns) AS union_ns,
         sum(state_ns) FILTER (together = 1) AS exposed_ns
     FROM parts
-    GROUP BY trace_id, rank, device, kind
+    GROUP BY trace_id, device, kind
 )
 SELECT
     sums.trace_id, sums.rank, sums.device, sums.kind, kernel_count, sum_ns / 1000.0 AS sum_us,

@@ -10,7 +10,7 @@
 CREATE VIEW _collective_halves AS
 WITH split AS (
     SELECT
-        trace_id, device, kernel_id, role, start_ns, execution_id, start_name,
+        trace_id, device, kernel_id, start_ns, execution_id, start_name,
         -- An instruction starts again only after it has ended, so its starts count its calls. If
         -- the start halves are not shown, its rows in flight count them.
         role = 'op' AND half = 'start'

@@ -27,7 +27,7 @@ idle_sums AS (
 ),
 wholes AS (
     SELECT
-        trace_id, sum(window_us) AS whole_us, max(window_us) AS window_us, count(*) AS devices,
+        trace_id, sum(window_us) AS whole_us, count(*) AS devices,
         sum(exposed_communication_us) AS exposed_us, sum(hidden_communication_us) AS hidden_us,
         sum(exposed_memory_us) AS memory_us,
         sum(idle_us) - coalesce(any_value(held_us), 0) AS idle_us, sum(wait_us) AS wait_us,
@@ -104,7 +104,7 @@ crossings AS (
 sized_steps AS (
     -- A step of more tokens may take longer in proportion. One that takes less is not a quick one.
     SELECT
-        trace_id, program, marker_us, tokens, median(tokens) OVER of_program AS usual_tokens,
+        trace_id, program, tokens, median(tokens) OVER of_program AS usual_tokens,
         greatest(
             marker_us / greatest(coalesce(tokens / nullif(usual_tokens, 0), 1), 1),
             least(marker_us, median(marker_us) OVER of_program)

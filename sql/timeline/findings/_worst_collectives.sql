@@ -20,7 +20,7 @@
 CREATE VIEW _worst_collectives AS
 WITH calls AS (
     SELECT
-        trace_id, device, kind, program, dur_us, exposed_us, bytes,
+        trace_id, kind, program, dur_us, exposed_us, bytes,
         row_number() OVER (
             PARTITION BY trace_id, device, kind, program
             ORDER BY exposed_us DESC, dur_us DESC, collective_id

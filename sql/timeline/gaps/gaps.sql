@@ -61,8 +61,7 @@ marker_names AS (
 ),
 placed AS (
     SELECT
-        operations.trace_id, operations.device, operations.start_ns, operations.end_ns,
-        operations.kernel_id,
+        operations.trace_id, operations.device, operations.start_ns, operations.kernel_id,
         CASE WHEN marker_names.name IS NULL THEN operations.kernel_id END AS work_id,
         row_number() OVER (
             PARTITION BY operations.trace_id, operations.device

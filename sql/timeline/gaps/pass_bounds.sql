@@ -88,7 +88,7 @@ idle_until AS (
         AND idle_so_far.start_ns <= moments.at_ns
 ),
 operations AS (
-    SELECT trace_id, device, kernel_id, start_ns, end_ns, launch_id, launch_ns
+    SELECT trace_id, device, start_ns, end_ns, launch_id, launch_ns
     FROM kernels
     SEMI JOIN devices USING (trace_id, device)
     WHERE launch_ns IS NOT NULL

@@ -56,7 +56,7 @@ growing AS (
 counted AS (
     SELECT
         trace_id, work_id, a[1] AS sequences, a, b, v, a_bytes, b_bytes, v_bytes, result_bytes,
-        s_q, s_k, seen_keys, is_windowed, factor,
+        s_q, s_k, seen_keys, factor,
         CASE layout WHEN 'heads_first' THEN a[2] ELSE a[3] END AS heads,
         CASE
             WHEN is_causal
@@ -69,7 +69,7 @@ counted AS (
 ),
 packed AS (
     SELECT
-        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, result_bytes, seen_keys,
+        trace_id, work_id, factor, a, a_bytes, b_bytes, v_bytes, result_bytes, seen_keys,
         -- The query may have a part that scores the values: they are the latents of absorbed MLA.
         try(
             _dims_product(a[2:])

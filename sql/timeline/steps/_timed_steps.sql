@@ -62,8 +62,8 @@ usual AS (
 ),
 judged AS (
     SELECT
-        places.trace_id, places.device, places.step_id, step_number, nth, step_source,
-        work_source, places.program, requests, tokens, mark_ns, host_start_ns, host_end_ns,
+        places.trace_id, places.device, step_number, nth, step_source, work_source, places.program,
+        requests, tokens, mark_ns, host_start_ns, host_end_ns,
         start_ns, end_ns, end_ns - start_ns AS dur_ns, ops, first_ns, last_ns, lead_ns,
         NOT is_whole OR is_edge AND (
             -- Without steps between, only an empty one is known to be cut off.
