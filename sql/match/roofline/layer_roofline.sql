@@ -61,16 +61,7 @@ SELECT
     overhead_us, unmapped_us, flop, bytes, tflops, mfu, mbu, roof_us, roofline_eff,
     roof_covered_pct, bound,
     reasons_over_100(list_concat(
-        -- FLOP or bytes exceed their bound; for a roofline, either may.
-        CASE
-            WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
-                THEN list_concat(['always', 'any'], sources)
-        END,
-        CASE
-            WHEN mbu > 1 OR (roofline_eff > 1 AND coalesce(mfu, 0) <= 1)
-                THEN list_concat(['always', 'memory'], list_intersect(sources, ['annotation']))
-        END,
-        CASE WHEN has_attention AND greatest(mfu, mbu, roofline_eff) > 1 THEN ['attention'] END,
+        _excesses(mfu, mbu, roofline_eff, sources, has_attention),
         CASE WHEN greatest(mfu, mbu) > 1 THEN ['overlap'] END
     )) AS over_100_causes
 FROM summed;

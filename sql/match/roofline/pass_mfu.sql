@@ -169,17 +169,8 @@ SELECT
     peak_us, peak_tflops, tflops, mfu, bytes, bytes_covered_pct, mbu, roof_us, roofline_eff,
     model_flop, gpus, cluster_mfu,
     reasons_over_100(list_concat(
-        -- FLOP or bytes exceed their bound; for a roofline, either may.
-        CASE
-            WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
-                THEN list_concat(['always', 'any'], sources)
-        END,
+        _excesses(mfu, mbu, roofline_eff, sources, has_attention),
         CASE WHEN cluster_mfu > 1 THEN ['always', 'any', 'template'] END,
-        CASE
-            WHEN mbu > 1 OR (roofline_eff > 1 AND coalesce(mfu, 0) <= 1)
-                THEN list_concat(['always', 'memory'], list_intersect(sources, ['annotation']))
-        END,
-        CASE WHEN has_attention AND greatest(mfu, mbu, roofline_eff) > 1 THEN ['attention'] END,
         -- A sum of durations counts overlapping kernels as often as the sum of their bounds does.
         CASE
             WHEN greatest(mfu, mbu, roofline_eff, cluster_mfu) > 1 AND time_basis <> 'sum'
