@@ -64,14 +64,11 @@ SELECT
     n, k, instances, n_rank, k_rank,
     CASE WHEN rows IN ('pairs', 'index_pairs') THEN row_count END AS pairs,
     _shape_text(
-        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances,
-        CASE WHEN category <> 'embedding' THEN k END,
+        m, instances, CASE WHEN category <> 'embedding' THEN k END,
         CASE WHEN category <> 'embedding' THEN row_reads END
     ) AS input_shape,
-    _shape_text(
-        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances,
-        CASE WHEN category = 'embedding' THEN k ELSE n END, row_writes
-    ) AS output_shape,
+    _shape_text(m, instances, CASE WHEN category = 'embedding' THEN k ELSE n END, row_writes)
+        AS output_shape,
     flop, flop_rank, vector_flop, vector_flop_rank, weight_bytes, activation_bytes,
     CASE WHEN hidden THEN alone_bytes END AS alone_bytes, kv_bytes,
     temporary_bytes, net_bytes, split AS split_rule, split_factor, dtype, peak_tflops,

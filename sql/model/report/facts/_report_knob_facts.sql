@@ -11,7 +11,7 @@ WITH turned AS (
             '_', p.phase, split_part(p.scenario, ' / ', 3), split_part(p.scenario, ' / ', 4)
         ) AS prefix,
         p.time_ms,
-        100 * (p.tokens_per_s / (p.tp * p.pp) / (a.tokens_per_s / (a.tp * a.pp)) - 1) AS gain,
+        100 * (p.tokens_per_chip_s / a.tokens_per_chip_s - 1) AS gain,
         CASE
             WHEN f.scenario IS NOT NULL THEN 'no'
             WHEN p.fits IS NULL THEN 'unknown'
