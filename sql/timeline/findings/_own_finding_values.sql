@@ -50,14 +50,9 @@ op_names AS (
     GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category, computes
 ),
 shared_ops AS (
-    -- Instances are one operation if the compiler marks them, not if only their numbers differ.
     SELECT
         trace_id, program, computes,
-        CASE
-            WHEN hlo_category IS NULL
-                AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
-            ELSE dedup_name
-        END AS op,
+        _shared_name(name, canonical_name, dedup_name, hlo_category) AS op,
         CAST(sum(calls) AS BIGINT) AS calls, sum(self_ns) / 1000.0 AS self_us
     FROM op_names
     GROUP BY trace_id, program, computes, op

@@ -19,12 +19,7 @@
 CREATE VIEW _named_ops AS
 SELECT
     trace_id, device, program,
-    -- Instances are one operation if the compiler marks them, not if only their numbers differ.
-    CASE
-        WHEN hlo_category IS NULL
-            AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
-        ELSE dedup_name
-    END AS op,
+    _shared_name(name, canonical_name, dedup_name, hlo_category) AS op,
     class, family, calls, sum_us, self_us, flop, flop_source, flop_known_pct,
     tflops, bytes, shape, path
 FROM ops
