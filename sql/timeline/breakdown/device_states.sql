@@ -22,12 +22,7 @@ GROUP BY trace_id, device;
 --
 -- Fields, from the lowest: compute, communication, copy, dma, wait, asynchronous communication.
 CREATE VIEW _state_edges AS
-WITH xla_traces AS (
-    SELECT DISTINCT trace_id
-    FROM lines
-    WHERE role = 'operation' AND starts_with(process, '/device:')
-),
-weights(role, class, weight) AS (
+WITH weights(role, class, weight) AS (
     VALUES
         ('op', 'compute', CAST(1 AS HUGEINT)),
         ('op', 'communication', CAST(1 AS HUGEINT) << 20),
@@ -40,7 +35,7 @@ plain AS (
     SELECT trace_id, device, start_ns, end_ns, weight
     FROM _device_ops
     JOIN weights USING (role, class)
-    ANTI JOIN xla_traces USING (trace_id)
+    ANTI JOIN _nesting_traces USING (trace_id)
     WHERE end_ns > start_ns
 ),
 nestable AS (
@@ -49,7 +44,7 @@ nestable AS (
         is_overlapping, coalesce(weight, 0) AS weight
     FROM _device_ops
     LEFT JOIN weights USING (role, class)
-    SEMI JOIN xla_traces USING (trace_id)
+    SEMI JOIN _nesting_traces USING (trace_id)
     WHERE role = 'op' AND end_ns > start_ns
 ),
 crossings AS (
@@ -93,7 +88,7 @@ nested AS (
         weight
     FROM _device_ops AS o
     JOIN weights USING (role, class)
-    SEMI JOIN xla_traces ON xla_traces.trace_id = o.trace_id
+    SEMI JOIN _nesting_traces AS t ON t.trace_id = o.trace_id
     JOIN _device_windows AS w ON w.trace_id = o.trace_id AND w.device = o.device
     WHERE role = 'async' AND end_ns > start_ns AND start_ns < window_end_ns
         AND end_ns > window_start_ns

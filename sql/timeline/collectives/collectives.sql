@@ -24,17 +24,14 @@ GROUP BY words.word;
 -- in flight exposes nothing: the device is then idle, or busy with something else. The work before
 -- a call begins where the last collective before it ended, or where the device's window begins.
 CREATE VIEW _collective_times AS
-WITH parts AS (
-    SELECT trace_id, device, kernel_id, role, start_ns, end_ns FROM _collective_parts
-),
-owned AS MATERIALIZED (
+WITH owned AS MATERIALIZED (
     SELECT trace_id, device, kernel_id, start_ns, end_ns FROM _collective_turns
 ),
 calls AS (
     SELECT
         trace_id, device, call_id, count(*) AS operations, min(start_ns) AS start_ns,
         max(end_ns) AS end_ns
-    FROM parts
+    FROM _collective_parts
     JOIN _collective_halves USING (trace_id, device, kernel_id)
     GROUP BY trace_id, device, call_id
 ),

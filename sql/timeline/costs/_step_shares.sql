@@ -3,12 +3,7 @@
 -- XLA operations nest on their line, and only the innermost counts: the one around them keeps the
 -- time before the first, between them and after the last. Kernels on streams all count.
 CREATE VIEW _step_stretches AS
-WITH compiled AS (
-    SELECT DISTINCT trace_id
-    FROM lines
-    WHERE role = 'operation' AND starts_with(process, '/device:')
-),
-work AS (
+WITH work AS (
     SELECT steps.*, kernel_id
     FROM _compared_steps AS steps
     JOIN _step_work AS work USING (trace_id, device, step_id)
@@ -22,13 +17,13 @@ work AS (
 operations AS MATERIALIZED (
     SELECT
         work.trace_id, work.device, work.step_id, work.kernel_id, ops.parent_id,
-        compiled.trace_id IS NOT NULL AS is_nested,
+        nesting.trace_id IS NOT NULL AS is_nested,
         CASE class WHEN 'compute' THEN 1 WHEN 'communication' THEN 2 WHEN 'wait' THEN 4 ELSE 3 END
             AS precedence,
         greatest(ops.start_ns, work.start_ns) AS start_ns, least(ops.end_ns, work.end_ns) AS end_ns
     FROM work
     JOIN _device_ops AS ops ON ops.trace_id = work.trace_id AND ops.kernel_id = work.kernel_id
-    LEFT JOIN compiled ON compiled.trace_id = work.trace_id
+    LEFT JOIN _nesting_traces AS nesting ON nesting.trace_id = work.trace_id
     WHERE role = 'op'
 ),
 inner_ones AS (

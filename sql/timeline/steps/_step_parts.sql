@@ -17,17 +17,12 @@
 -- wait_ns           BIGINT   time only in operations that wait, ns
 -- other_ns          BIGINT   time with nothing of the step, while the device ran something else, ns
 CREATE VIEW _step_parts AS
-WITH nested AS (
-    SELECT DISTINCT trace_id
-    FROM lines
-    WHERE role = 'operation' AND starts_with(process, '/device:')
-),
-timed AS MATERIALIZED (
+WITH timed AS MATERIALIZED (
     SELECT
         trace_id, device, step_id, start_ns, end_ns,
         work_source IN ('launches', 'step ids') AND nested.trace_id IS NULL AS is_own
     FROM _device_steps
-    LEFT JOIN nested USING (trace_id)
+    LEFT JOIN _nesting_traces AS nested USING (trace_id)
     WHERE device >= 0 AND start_ns IS NOT NULL
 ),
 own_operations AS (
