@@ -42,7 +42,11 @@ def test_each_type_has_a_row_of_its_own(lake, relation, study, column, figures):
         query = f"SELECT settings.{column}, {figures} FROM {relation} WHERE study = '{name} {study}' ORDER BY ALL"
         return lake.rows(query)
 
-    assert of("both") == [*of("bf16"), *of("fp8")]
+    # Sums depend in their last digits on the order of rows.
+    def rounded(rows):
+        return [tuple(f"{value:.9g}" if isinstance(value, float) else value for value in row) for row in rows]
+
+    assert rounded(of("both")) == rounded([*of("bf16"), *of("fp8")])
     assert [dtype for dtype, *_ in of("both")] == list(TYPES)
 
 
