@@ -288,6 +288,15 @@ counted AS (
     SELECT *, group_id, workers, group_ns
     FROM templated
     ANTI JOIN parted USING (trace_id, device, group_key)
+),
+bounded AS (
+    -- The weights in an Ascend row are those of the rank's experts, whatever is set as EP.
+    SELECT
+        * REPLACE (
+            if(final_workers = 1, least(template_bytes, bytes_bound), template_bytes)
+                AS template_bytes
+        )
+    FROM counted
 )
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,
@@ -316,4 +325,4 @@ SELECT
     is_worker, final_id AS group_id, final_workers AS workers, final_ns AS group_ns,
     coalesce(template_flop, group_flop) AS group_flop,
     CASE WHEN template_flop IS NULL THEN group_bytes ELSE template_bytes END AS group_bytes
-FROM counted;
+FROM bounded;

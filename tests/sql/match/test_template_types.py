@@ -83,3 +83,15 @@ def test_a_shared_expert_before_the_routed_ones_of_its_shape_is_none_of_them(tmp
         ("routed_down", "GroupedMatmul"), ("routed_gate_up", "GroupedMatmul"),
         ("shared_down", "QuantBatchMatmulV3"), ("shared_gate_up", "QuantBatchMatmulV3"),
     ]  # fmt: skip
+
+
+def test_experts_move_no_more_than_the_weights_that_their_row_has(tmp_path):
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *passes("INT8"))
+        # EP is not set: the template takes all of the model's 256 experts to be on this device.
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c")
+        [(moved,)] = ask(
+            lake, "SELECT DISTINCT group_bytes FROM kernel_roofline WHERE unit = 'routed_gate_up' AND pass_id = 1"
+        )
+    # Rows, 32 experts, and rows of the result, all of one byte: a third of what 128 choices of 256 experts would read.
+    assert moved == BUFFER * 7168 + 32 * 7168 * 4096 + BUFFER * 4096
