@@ -168,7 +168,8 @@ LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 -- is_worker      BOOLEAN  does work of the operator
 -- is_combine     BOOLEAN  sums up partial results of other kernels
 -- name_dtype     VARCHAR  type of the operands by the kernel's name
--- own_dtype      VARCHAR  type of the operands of an Ascend product or attention by its row
+-- own_dtype      VARCHAR  type of the operands of an Ascend product, attention or kernel of all of
+--                         the experts' half by its row
 -- batch          BIGINT   products side by side
 -- m              BIGINT   rows of a product's result, or queries
 -- n              BIGINT   columns of it
@@ -231,7 +232,10 @@ joined AS (
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.moved_bound,
         a.m AS own_m, a.n AS own_n, a.k AS own_k,
-        CASE WHEN a.rule IS NOT NULL THEN a.dtype END AS own_dtype,
+        -- Whole numbers of four bytes are packed weights, or no operands.
+        CASE
+            WHEN a.rule IS NOT NULL OR g.category_op = 'experts' THEN nullif(a.dtype, 'int32')
+        END AS own_dtype,
         nullif(profiled.flop, 0) AS profiled_flop,
         profiled.bytes AS profiled_bytes, profiled.dtype AS profiled_dtype
     FROM placed AS g

@@ -11,10 +11,11 @@ TOKENS = 16
 BUFFER = TOKENS * 8 * 8
 
 
-def layer(number: int, dtype: str, *, shared: bool = False) -> list[dict[str, str]]:
+def layer(number: int, dtype: str, *, shared: bool = False, fused: bool = False) -> list[dict[str, str]]:
     """Return a layer of DeepSeek-V3, with experts from the fourth layer on; all of its products have one type.
 
-    A shared expert has the shapes of a routed one, and here runs before them.
+    A shared expert has the shapes of a routed one, and here runs before them. One kernel may do all of the experts'
+    half, from tokens and weights of different types.
     """
     norm = product("AddRmsNorm", f"{TOKENS},7168;{TOKENS},7168;7168", f"{TOKENS},7168")
     rows = [
@@ -28,6 +29,9 @@ def layer(number: int, dtype: str, *, shared: bool = False) -> list[dict[str, st
     ]
     if number < 3:
         return [*rows, product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,36864", f"{TOKENS},36864", dtype=dtype)]
+    if fused:
+        half = product("DispatchFFNCombine", f"{TOKENS},7168;32,7168,4096;32,2048,7168;{TOKENS},8", f"{TOKENS},7168")
+        return [*rows, half | {"Input Data Types": f"DT_BF16;{dtype};{dtype};INT32"}]
     if shared:
         rows += [
             product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,4096", f"{TOKENS},4096", dtype=dtype),
@@ -42,14 +46,14 @@ def layer(number: int, dtype: str, *, shared: bool = False) -> list[dict[str, st
     ]
 
 
-def passes(dtype: str, *, shared: bool = False) -> list[dict[str, str]]:
+def passes(dtype: str, **kind: bool) -> list[dict[str, str]]:
     """Return three passes of five layers."""
     return [
         row
         for _ in range(3)
         for row in [
             product("GatherV2", f"129280,7168;{TOKENS}", f"{TOKENS},7168"),
-            *(row for number in range(5) for row in layer(number, dtype, shared=shared)),
+            *(row for number in range(5) for row in layer(number, dtype, **kind)),
             product("ArgMaxV2", f"{TOKENS},129280", str(TOKENS)),
         ]
     ]
@@ -95,3 +99,16 @@ def test_experts_move_no_more_than_the_weights_that_their_row_has(tmp_path):
         )
     # Rows, 32 experts, and rows of the result, all of one byte: a third of what 128 choices of 256 experts would read.
     assert moved == BUFFER * 7168 + 32 * 7168 * 4096 + BUFFER * 4096
+
+
+@pytest.mark.parametrize(("dtype", "named", "peak"), [("INT8", "int8", 752), ("DT_BF16", "bf16", 353.9)])
+def test_a_kernel_of_all_of_the_experts_half_computes_in_the_type_of_its_weights(tmp_path, dtype, named, peak):
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *passes(dtype, fused=True))
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c", ep=8, dp=8)
+        found = ask(
+            lake,
+            "SELECT DISTINCT flop_source, dtype, dtype_source, peak_tflops FROM kernel_roofline"
+            " WHERE display_name = 'DispatchFFNCombine' AND pass_id = 1",
+        )
+    assert found == [("template", named, "inputs", peak)]
