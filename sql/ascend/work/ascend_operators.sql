@@ -308,7 +308,8 @@ FROM moved;
 -- dur_us              DOUBLE   duration, µs
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
--- dtype               VARCHAR  type of the first input's elements, as in the table dtypes
+-- dtype               VARCHAR  type of the first input's elements, as in the table dtypes; of the
+--                              largest's, the weights, if it runs all of the experts' half
 -- m                   BIGINT   rows of a product's result, in all its batches, those gathered from
 --                              other ranks or scattered to them included; NULL if unknown
 -- n                   BIGINT   columns of it, before any gate
@@ -344,7 +345,8 @@ FROM moved;
 CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
-        s.trace_id, s.shape_id, rule, s.dtype, CASE WHEN NOT is_buffer THEN m END AS m, n, k,
+        s.trace_id, s.shape_id, rule, coalesce(weights.dtype, s.dtype) AS dtype,
+        CASE WHEN NOT is_buffer THEN m END AS m, n, k,
         causal, caveat, in_bytes, out_bytes, unknown,
         CASE WHEN NOT is_buffer THEN coalesce(matmul.flop, attention.flop) END AS flop,
         CASE WHEN is_buffer THEN matmul.flop ELSE attention.flop_bound END AS flop_bound,
@@ -353,6 +355,9 @@ WITH works AS (
     JOIN _moved_bytes AS moved ON moved.trace_id = s.trace_id AND moved.shape_id = s.shape_id
     LEFT JOIN _type_rules
         ON _type_rules.trace_id = s.trace_id AND _type_rules.op_type = s.op_type
+    LEFT JOIN dtypes AS weights
+        ON rule IS NULL AND moves = 'experts'
+        AND weights.token = in_tokens[list_position(in_sizes, list_max(in_sizes))]
     LEFT JOIN _matmul_work AS matmul
         ON matmul.trace_id = s.trace_id AND matmul.shape_id = s.shape_id
     LEFT JOIN _attention_work AS attention

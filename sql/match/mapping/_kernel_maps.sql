@@ -2,11 +2,13 @@
 -- the product's columns and inner dimension, else by position.
 --
 -- In a layer, a product of fused operators, or a whole one, replaces its parts if a kernel has its
--- shape. Products of one shape are matched by their order in the layer. If no kernel of a layer has
--- a shape, and there are as many kernels as fused products or as single ones, each is matched by
--- its position; the products of experts are counted separately, those of LoRA adapters, which no
--- template has, not at all. Outside of layers, further products of the shape run the same operator
--- while they have rows of the pass for the head: its chunks.
+-- shape. Products of one shape are matched by their order in the layer. If it has kernels of
+-- experts, these alone run the products of routed experts, and no others: a shared expert of their
+-- shape may run before, beside or after them. If no kernel of a layer has a shape, and there are as
+-- many kernels as fused products or as single ones, each is matched by its position; the products
+-- of experts are counted separately, those of LoRA adapters, which no template has, not at all.
+-- Outside of layers, further products of the shape run the same operator while they have rows of
+-- the pass for the head: its chunks.
 CREATE VIEW _kernel_units AS
 WITH kinds AS (
     SELECT m.trace_id, l.layer_id, l.layer_kind
@@ -22,7 +24,7 @@ slots AS (
     -- Products that run whole, or in equal parts.
     SELECT
         u.trace_id, u.device, u.pass_id, u.layer_kind, u.n // s.parts AS n, u.k, u.unit, u.ops,
-        u.op_seq, u.is_fused, unnest(range(1, 1 + s.parts)) AS part, s.parts
+        u.op_seq, u.is_fused, u.is_expert, unnest(range(1, 1 + s.parts)) AS part, s.parts
     FROM units AS u
     JOIN (
         SELECT CAST(NULL AS VARCHAR) AS op, 1 AS parts
@@ -69,19 +71,21 @@ placed AS (
     SELECT
         *, count(n) OVER one_layer AS shaped, count(*) OVER one_layer AS products,
         row_number() OVER (one_layer ORDER BY start_ns, kernel_id) AS place,
-        row_number() OVER (
-            PARTITION BY trace_id, device, pass_id, layer_id, n, k ORDER BY start_ns, kernel_id
-        ) AS turn,
-        sum(m) OVER (
-            PARTITION BY trace_id, device, pass_id, layer_id, n, k ORDER BY start_ns, kernel_id
-        ) AS rows_so_far
+        bool_or(is_expert) OVER (PARTITION BY trace_id, device, pass_id, layer_id)
+            AS has_experts,
+        row_number() OVER one_shape AS turn, sum(m) OVER one_shape AS rows_so_far
     FROM running
-    WINDOW one_layer AS (PARTITION BY trace_id, device, pass_id, layer_id, is_expert)
+    WINDOW
+        one_layer AS (PARTITION BY trace_id, device, pass_id, layer_id, is_expert),
+        one_shape AS (
+            PARTITION BY trace_id, device, pass_id, layer_id, is_expert, n, k
+            ORDER BY start_ns, kernel_id
+        )
 ),
 candidates AS (
     SELECT
-        p.trace_id, p.device, p.pass_id, p.layer_id, p.kernel_id, p.n, p.k, p.turn, s.unit, s.ops,
-        s.part, s.parts, s.op_seq, s.is_fused, e.unit AS place_unit, e.fuses,
+        p.trace_id, p.device, p.pass_id, p.layer_id, p.kernel_id, p.is_expert, p.n, p.k, p.turn,
+        s.unit, s.ops, s.part, s.parts, s.op_seq, s.is_fused, e.unit AS place_unit, e.fuses,
         coalesce(p.layer_id IS NULL AND p.rows_so_far <= work.logit_rows, FALSE) AS is_chunk
     FROM placed AS p
     LEFT JOIN pass_workloads AS work
@@ -89,6 +93,7 @@ candidates AS (
     LEFT JOIN slots AS s
         ON s.trace_id = p.trace_id AND s.device = p.device
         AND s.pass_id = p.pass_id AND s.layer_kind = p.layer_kind AND s.n = p.n AND s.k = p.k
+        AND (s.is_expert = p.is_expert OR NOT p.has_experts)
     LEFT JOIN expected AS e
         ON e.trace_id = p.trace_id AND e.device = p.device
         AND e.pass_id = p.pass_id AND e.layer_kind = p.layer_kind
@@ -110,7 +115,8 @@ open_slots AS (
     SELECT
         *,
         dense_rank() OVER (
-            PARTITION BY trace_id, device, pass_id, layer_id, n, k ORDER BY op_seq, part, unit
+            PARTITION BY trace_id, device, pass_id, layer_id, is_expert, n, k
+            ORDER BY op_seq, part, unit
         ) AS slot
     FROM weighed
     WHERE
@@ -282,6 +288,15 @@ counted AS (
     SELECT *, group_id, workers, group_ns
     FROM templated
     ANTI JOIN parted USING (trace_id, device, group_key)
+),
+bounded AS (
+    -- The weights in an Ascend row are those of the rank's experts, whatever is set as EP.
+    SELECT
+        * REPLACE (
+            if(final_workers = 1, least(template_bytes, bytes_bound), template_bytes)
+                AS template_bytes
+        )
+    FROM counted
 )
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,
@@ -310,4 +325,4 @@ SELECT
     is_worker, final_id AS group_id, final_workers AS workers, final_ns AS group_ns,
     coalesce(template_flop, group_flop) AS group_flop,
     CASE WHEN template_flop IS NULL THEN group_bytes ELSE template_bytes END AS group_bytes
-FROM counted;
+FROM bounded;

@@ -168,7 +168,8 @@ LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 -- is_worker      BOOLEAN  does work of the operator
 -- is_combine     BOOLEAN  sums up partial results of other kernels
 -- name_dtype     VARCHAR  type of the operands by the kernel's name
--- own_dtype      VARCHAR  type of the operands of an Ascend product or attention by its row
+-- own_dtype      VARCHAR  type of the operands of an Ascend product, attention or kernel of all of
+--                         the experts' half by its row
 -- batch          BIGINT   products side by side
 -- m              BIGINT   rows of a product's result, or queries
 -- n              BIGINT   columns of it
@@ -176,6 +177,7 @@ LEFT JOIN grouped AS g ON g.trace_id = f.trace_id AND g.kernel_id = f.kernel_id;
 -- flop           DOUBLE   FLOP of the kernel; NULL if unknown, or known of the group alone
 -- bytes          DOUBLE   bytes it moves
 -- bytes_note     VARCHAR  why its shapes do not give them, see ascend_operators
+-- bytes_bound    DOUBLE   most bytes by its shapes if they do not give them
 -- group_flop     DOUBLE   FLOP of the operator
 -- group_bytes    DOUBLE   bytes of the operator
 -- flop_source    VARCHAR  shape, annotation, profiler, or none
@@ -228,8 +230,12 @@ joined AS (
                 )
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
-        a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
-        a.k AS own_k, CASE WHEN a.rule IS NOT NULL THEN a.dtype END AS own_dtype,
+        a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.moved_bound,
+        a.m AS own_m, a.n AS own_n, a.k AS own_k,
+        -- Whole numbers of four bytes are packed weights, or no operands.
+        CASE
+            WHEN a.rule IS NOT NULL OR g.category_op = 'experts' THEN nullif(a.dtype, 'int32')
+        END AS own_dtype,
         nullif(profiled.flop, 0) AS profiled_flop,
         profiled.bytes AS profiled_bytes, profiled.dtype AS profiled_dtype
     FROM placed AS g
@@ -260,7 +266,7 @@ SELECT
         WHEN family = 'memory' THEN op_bytes
         WHEN is_worker AND workers = 1 THEN op_bytes
     END AS bytes,
-    moved_note AS bytes_note,
+    moved_note AS bytes_note, moved_bound AS bytes_bound,
     CAST(coalesce(own_flop, profiled_flop, op_flop) AS DOUBLE) AS group_flop,
     coalesce(own_bytes, profiled_bytes, op_bytes) AS group_bytes,
     CASE

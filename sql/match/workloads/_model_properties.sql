@@ -57,12 +57,24 @@ shapes AS (
     FROM widths
     GROUP BY trace_id
 ),
+-- Layers that draft tokens continue the numbers of the model's own, after the part between them.
+drafting AS (
+    SELECT l.trace_id, l.device, l.pass_id, count(*) AS drafts
+    FROM pass_parts AS p
+    JOIN layers AS l
+        ON l.trace_id = p.trace_id AND l.device = p.device AND l.pass_id = p.pass_id
+        AND l.start_ns > p.start_ns
+    WHERE p.part = 'between'
+    GROUP BY l.trace_id, l.device, l.pass_id
+),
 counted AS (
-    SELECT trace_id, layer_count AS layers
-    FROM passes
-    WHERE complete AND main_series
-    GROUP BY trace_id, layer_count
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY count(*) DESC, layer_count DESC) = 1
+    SELECT p.trace_id, p.layer_count - coalesce(d.drafts, 0) AS layers
+    FROM passes AS p
+    LEFT JOIN drafting AS d
+        ON d.trace_id = p.trace_id AND d.device = p.device AND d.pass_id = p.pass_id
+    WHERE p.complete AND p.main_series
+    GROUP BY p.trace_id, p.layer_count - coalesce(d.drafts, 0)
+    QUALIFY row_number() OVER (PARTITION BY p.trace_id ORDER BY count(*) DESC, layers DESC) = 1
 ),
 experts AS (
     SELECT trace_id FROM works WHERE family = 'moe'

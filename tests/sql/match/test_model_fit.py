@@ -6,6 +6,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...ascend_captures import Capture, Model, latent
 from ...kernel_traces import one_layer_model
 from ...lakes import Files, apart, in_one_lake
 from ...support import data_file
@@ -101,3 +102,16 @@ def test_what_does_not_fit_is_named_with_what_is_seen(tmp_path, changes, setting
     found = {name: (seen, expected) for name, seen, expected, fits in lake.rows(FIT, ["tiny"]) if fits is False}
     assert {name: found.get(name) for name in misfits} == misfits
     assert found.keys() - misfits.keys() <= set()
+
+
+def test_layers_that_draft_tokens_are_none_of_the_model_s(tmp_path):
+    capture = Capture()
+    for _ in range(3):
+        Model(5, latent, drafts=2).run(capture, 16, 16)
+    path = capture.write(tmp_path / "drafts.csv")
+    with Lake(tmp_path / "lake") as lake:
+        # A draft model of its own, and no layers of multi-token prediction in the config: five layers, then two.
+        lake.ingest(path, model="toy", config=config(num_hidden_layers=5))
+        assert lake.rows("SELECT DISTINCT layer_count FROM passes WHERE complete") == [(7,)]
+        assert lake.rows("SELECT seen, expected, fits FROM model_fit WHERE property = 'layers'") == [("5", "5", True)]
+        assert lake.model_doubts("drafts") == []

@@ -1,4 +1,4 @@
-"""Where the FLOP are the template's, the type of elements is still the kernel's own if its row has it."""
+"""Where the FLOP are the template's, what the kernel's own row says of types, experts and bytes still holds."""
 
 import pytest
 
@@ -11,8 +11,12 @@ TOKENS = 16
 BUFFER = TOKENS * 8 * 8
 
 
-def layer(number: int, dtype: str) -> list[dict[str, str]]:
-    """Return a layer of DeepSeek-V3, with experts from the fourth layer on; all of its products have one type."""
+def layer(number: int, dtype: str, *, shared: bool = False, fused: bool = False) -> list[dict[str, str]]:
+    """Return a layer of DeepSeek-V3, with experts from the fourth layer on; all of its products have one type.
+
+    A shared expert has the shapes of a routed one, and here runs before them. One kernel may do all of the experts'
+    half, from tokens and weights of different types.
+    """
     norm = product("AddRmsNorm", f"{TOKENS},7168;{TOKENS},7168;7168", f"{TOKENS},7168")
     rows = [
         norm | {"Type": "RmsNorm"} if number == 0 else norm,
@@ -25,6 +29,14 @@ def layer(number: int, dtype: str) -> list[dict[str, str]]:
     ]
     if number < 3:
         return [*rows, product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,36864", f"{TOKENS},36864", dtype=dtype)]
+    if fused:
+        half = product("DispatchFFNCombine", f"{TOKENS},7168;32,7168,4096;32,2048,7168;{TOKENS},8", f"{TOKENS},7168")
+        return [*rows, half | {"Input Data Types": f"DT_BF16;{dtype};{dtype};INT32"}]
+    if shared:
+        rows += [
+            product("QuantBatchMatmulV3", f"{TOKENS},7168;7168,4096", f"{TOKENS},4096", dtype=dtype),
+            product("QuantBatchMatmulV3", f"{TOKENS},2048;2048,7168", f"{TOKENS},7168", dtype=dtype),
+        ]
     return [
         *rows,
         product("MoeDistributeDispatchV2", f"{TOKENS},7168;{TOKENS},8", f"{BUFFER},7168"),
@@ -34,20 +46,24 @@ def layer(number: int, dtype: str) -> list[dict[str, str]]:
     ]
 
 
-# Dense peaks of the 910C's die: DeepSeek-V3's own type is FP8, which it computes in BF16.
-@pytest.mark.parametrize(("dtype", "named", "peak"), [("INT8", "int8", 752), ("DT_BF16", "bf16", 353.9)])
-def test_experts_whose_rows_are_unknown_have_the_peak_of_the_type_in_their_row(tmp_path, dtype, named, peak):
-    rows = [
+def passes(dtype: str, **kind: bool) -> list[dict[str, str]]:
+    """Return three passes of five layers."""
+    return [
         row
         for _ in range(3)
         for row in [
             product("GatherV2", f"129280,7168;{TOKENS}", f"{TOKENS},7168"),
-            *(row for number in range(5) for row in layer(number, dtype)),
+            *(row for number in range(5) for row in layer(number, dtype, **kind)),
             product("ArgMaxV2", f"{TOKENS},129280", str(TOKENS)),
         ]
     ]
+
+
+# Dense peaks of the 910C's die: DeepSeek-V3's own type is FP8, which it computes in BF16.
+@pytest.mark.parametrize(("dtype", "named", "peak"), [("INT8", "int8", 752), ("DT_BF16", "bf16", 353.9)])
+def test_experts_whose_rows_are_unknown_have_the_peak_of_the_type_in_their_row(tmp_path, dtype, named, peak):
     with Lake(tmp_path / "lake") as lake:
-        table = write_table(tmp_path / "kernel_details.csv", *rows)
+        table = write_table(tmp_path / "kernel_details.csv", *passes(dtype))
         lake.ingest(table, model="deepseek-v3", hardware="ascend_910c", ep=8, dp=8)
         columns = "flop_source, dtype, dtype_source, peak_tflops, mfu * peak_tflops * 1e6 * dur_us"
         found = ask(
@@ -56,3 +72,43 @@ def test_experts_whose_rows_are_unknown_have_the_peak_of_the_type_in_their_row(t
     # 16 tokens of each of 8 replicas go to 8 experts each, of which 8 ranks hold equal parts.
     flop = 2 * TOKENS * 8 * 7168 * 4096
     assert found == [("template", named, "inputs", peak, pytest.approx(flop))]
+
+
+def test_a_shared_expert_before_the_routed_ones_of_its_shape_is_none_of_them(tmp_path):
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *passes("INT8", shared=True))
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c", ep=8, dp=8)
+        found = ask(
+            lake,
+            "SELECT DISTINCT unit, display_name FROM kernel_roofline"
+            " WHERE pass_id = 1 AND (starts_with(unit, 'shared') OR starts_with(unit, 'routed')) ORDER BY unit",
+        )
+    assert found == [
+        ("routed_down", "GroupedMatmul"), ("routed_gate_up", "GroupedMatmul"),
+        ("shared_down", "QuantBatchMatmulV3"), ("shared_gate_up", "QuantBatchMatmulV3"),
+    ]  # fmt: skip
+
+
+def test_experts_move_no_more_than_the_weights_that_their_row_has(tmp_path):
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *passes("INT8"))
+        # EP is not set: the template takes all of the model's 256 experts to be on this device.
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c")
+        [(moved,)] = ask(
+            lake, "SELECT DISTINCT group_bytes FROM kernel_roofline WHERE unit = 'routed_gate_up' AND pass_id = 1"
+        )
+    # Rows, 32 experts, and rows of the result, all of one byte: a third of what 128 choices of 256 experts would read.
+    assert moved == BUFFER * 7168 + 32 * 7168 * 4096 + BUFFER * 4096
+
+
+@pytest.mark.parametrize(("dtype", "named", "peak"), [("INT8", "int8", 752), ("DT_BF16", "bf16", 353.9)])
+def test_a_kernel_of_all_of_the_experts_half_computes_in_the_type_of_its_weights(tmp_path, dtype, named, peak):
+    with Lake(tmp_path / "lake") as lake:
+        table = write_table(tmp_path / "kernel_details.csv", *passes(dtype, fused=True))
+        lake.ingest(table, model="deepseek-v3", hardware="ascend_910c", ep=8, dp=8)
+        found = ask(
+            lake,
+            "SELECT DISTINCT flop_source, dtype, dtype_source, peak_tflops FROM kernel_roofline"
+            " WHERE display_name = 'DispatchFFNCombine' AND pass_id = 1",
+        )
+    assert found == [("template", named, "inputs", peak)]
