@@ -5,7 +5,7 @@
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  the trace's model; NULL if none is set
 -- phase     VARCHAR  prefill, decode or training: the stage of passes with the most time; NULL if
---                    unknown
+--                    unknown. What autograd records is training, see differentiated_passes
 -- passes    BIGINT   passes found
 -- hardware  VARCHAR  chip, see the table hardware
 -- devices   BIGINT   devices that ran something
@@ -16,10 +16,15 @@ WITH stages AS (
         trace_id, arg_max(stage, (busy_us, stage)) AS stage, CAST(sum(passes) AS BIGINT) AS passes
     FROM (
         SELECT
-            trace_id,
-            CASE WHEN direction IS NULL THEN stage ELSE 'training' END AS stage,
-            sum(busy_us) AS busy_us, count(DISTINCT pass_id) AS passes
-        FROM passes
+            p.trace_id,
+            CASE
+                WHEN p.direction IS NULL AND w.phase IS DISTINCT FROM 'training' THEN p.stage
+                ELSE 'training'
+            END AS stage,
+            sum(p.busy_us) AS busy_us, count(DISTINCT p.pass_id) AS passes
+        FROM passes AS p
+        LEFT JOIN pass_workloads AS w
+            ON w.trace_id = p.trace_id AND w.device = p.device AND w.pass_id = p.pass_id
         GROUP BY ALL
     )
     GROUP BY trace_id

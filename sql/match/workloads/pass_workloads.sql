@@ -6,9 +6,10 @@
 -- no row. Whole sequences in a model that never decodes show no phase: it may be an encoder.
 --
 -- Where ranks share sequences (DeepSpeed Ulysses), each attends to all tokens, for a part of the
--- heads, and computes the rest of a layer for a part of the tokens. So if the products of the
--- layers have n times fewer rows than the attention has queries, n at most 128, as many as a model
--- has heads, shapes do not give the tokens of the pass.
+-- heads, and computes the rest of a layer for a part of the tokens, with an all-to-all before and
+-- after. So if the products of such layers have n times fewer rows than the attention has queries,
+-- n at most 128, as many as a model has heads, shapes do not give the tokens of the pass. Without
+-- an all-to-all the products are chunks of all rows (asynchronous tensor parallelism).
 --
 -- stored: per trace
 --
@@ -130,16 +131,24 @@ heads AS (
     WHERE n = head.n AND k = head.k
     GROUP BY trace_id, device, pass_id
 ),
+exchanges AS (
+    SELECT DISTINCT c.trace_id, c.device, s.pass_id
+    FROM collectives AS c
+    JOIN _kernel_spots AS s ON s.trace_id = c.trace_id AND s.kernel_id = c.collective_id
+    WHERE c.kind = 'all-to-all' AND s.layer_id IS NOT NULL
+),
 shaped AS (
     SELECT
-        trace_id, device, pass_id, shape.is_decode AS is_decode,
+        a.trace_id, a.device, a.pass_id, shape.is_decode AS is_decode,
         coalesce(
             layer_rows < shape.queries AND shape.queries % layer_rows = 0
-            AND shape.queries <= 128 * layer_rows,
+            AND shape.queries <= 128 * layer_rows AND x.trace_id IS NOT NULL,
             FALSE
         ) AS is_shared,
         CASE WHEN NOT is_shared THEN shape END AS load
-    FROM attentions
+    FROM attentions AS a
+    LEFT JOIN exchanges AS x
+        ON x.trace_id = a.trace_id AND x.device = a.device AND x.pass_id = a.pass_id
     WHERE shape IS NOT NULL
 ),
 joined AS (

@@ -72,6 +72,14 @@ def test_passes_under_no_grad_are_served_and_passes_that_autograd_records_are_tr
     assert phases == [("backward", 20), ("forward", 20 - norms), ("optimizer", 2), ("other", 60 + norms)]
 
 
+@pytest.mark.parametrize("modules", [True, False])
+@in_one_lake
+def test_what_a_trace_mostly_does_is_training_whether_or_not_its_backward_passes_are_found(tmp_path, modules):
+    # Layers of a round: two decodes of 45 us, and three trained passes of 45 us forward alone.
+    lake = yield Round(modules=modules, marked=False, batches=3).write(tmp_path / "round.json")
+    assert lake.rows("SELECT phase FROM headlines") == [("training",)]
+
+
 @in_one_lake
 def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_path):
     # An operator of 10 us is differentiated, at 0; its backward function runs on thread 2. Every kernel takes 5 us.

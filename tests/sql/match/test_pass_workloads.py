@@ -100,20 +100,41 @@ def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
     assert flop == 2 * 2110 * 4 * 128
 
 
+@pytest.mark.parametrize("exchange", ["all_to_allv", "_allgather_base"])
 @pytest.mark.parametrize("queries", [64, 100, 256])
-def test_shapes_tell_no_tokens_where_ranks_share_the_sequence_that_each_attends_to_with_some_heads(tmp_path, queries):
-    # As DeepSpeed Ulysses does: products of 64 tokens, and one of four heads attends to 256.
+def test_shapes_tell_no_tokens_where_ranks_share_the_sequence_that_each_attends_to_with_some_heads(
+    tmp_path, queries, exchange
+):
+    # As DeepSpeed Ulysses does: products of 64 tokens, and one of four heads attends to 256. Where the layers gather
+    # in the place of an exchange, products of 64 tokens are chunks, as with asynchronous tensor parallelism.
     values = ["", "", "", "0.", "0.125", "True", "-1", "-1"]
     inputs = ("flash_fwd_kernel", "flash_attn::_flash_attn_forward", [[1, queries, 1, 64]] * 3, None, values)
+    path = one_layer_model(tmp_path, "rank", note="", attention=inputs)
+    trace = json.loads(path.read_text())
+    kernels = [event for event in trace["traceEvents"] if event["name"] == "flash_fwd_kernel"]
+    for kernel in kernels:
+        call = {"correlation": kernel["args"]["correlation"] + 9000}
+        args = call | {"device": 0, "stream": 9, "Collective name": exchange}
+        [launch] = [
+            event
+            for event in trace["traceEvents"]
+            if event["cat"] == "cuda_runtime" and event["args"]["correlation"] == kernel["args"]["correlation"]
+        ]
+        trace["traceEvents"] += [
+            launch | {"args": call},
+            kernel | {"name": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "tid": 9, "args": args},
+        ]
+    path.write_text(json.dumps(trace))
+    is_shared = queries == 256 and exchange == "all_to_allv"
     with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(one_layer_model(tmp_path, "rank", note="", attention=inputs), model=tiny_config(tmp_path))
+        lake.ingest(path, model=tiny_config(tmp_path))
         pairs = queries * (queries + 1) // 2
         told = (None, 1, queries, 0, pairs, queries**2, 1, "shapes")
         shared = (None, None, None, None, None, None, 1, None)
-        assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads") == [shared if queries == 256 else told]
+        assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads") == [shared if is_shared else told]
         # Two layers of a head of 64: what the rank computes is known, the model's share of the chips is not.
         assert lake.rows("SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention'") == [(2 * pairs * 128,)]
-        assert lake.rows("SELECT DISTINCT model_flop IS NULL FROM pass_mfu") == [(queries == 256,)]
+        assert lake.rows("SELECT DISTINCT model_flop IS NULL FROM pass_mfu") == [(is_shared,)]
 
 
 #: Of 64 tokens: the rows of each product of the head, whether a backward function follows, and the head's rows.
