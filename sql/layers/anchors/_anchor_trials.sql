@@ -309,9 +309,10 @@ ranked AS (
                 OR coalesce(blocks = shared_blocks, FALSE)
             ) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,
-        -- Only names of attention that occur in all layers are used.
+        -- Only names of attention that occur in all layers are used; in a mixed batch a layer has
+        -- several.
         coalesce(role = 'inside' AND anchor_count < attentions * beats AND bool_or(
-            role = 'inside' AND anchor_count = attentions * beats
+            role = 'inside' AND anchor_count >= attentions * beats
         ) OVER (PARTITION BY trace_id, series, device), FALSE) AS is_in_some
     FROM begun
     WHERE coalesce(pass_anchors, 1) > 0

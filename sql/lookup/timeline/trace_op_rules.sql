@@ -26,7 +26,9 @@
 -- causal_slot        INTEGER  argument for whether a mask hides later keys
 -- corner             VARCHAR  where the mask's diagonal starts: top (left) or bottom (right)
 -- window_slot        INTEGER  argument with the number of earlier keys that a query sees
--- lengths_slot       INTEGER  bounds of packed sequences or groups, whose lengths are in no shape
+-- lengths_slot       INTEGER  bounds of packed sequences or groups, whose lengths are in no shape;
+--                             for experts the argument with the number of ranks that share them,
+--                             or whether several do
 -- stride_slot        INTEGER  argument with the stride of a convolution
 -- padding_slot       INTEGER  its padding
 -- dilation_slot      INTEGER  its dilation

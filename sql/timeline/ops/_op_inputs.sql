@@ -84,8 +84,10 @@ ruled AS (
 needs AS (
     SELECT
         op, priority, family, dtype_slot, dim_slot,
-        coalesce(causal_slot, window_slot, stride_slot, transposed_slot) IS NOT NULL
-            AS needs_arguments
+        coalesce(
+            causal_slot, window_slot, stride_slot, transposed_slot,
+            CASE WHEN rule = 'fused_moe' THEN lengths_slot END
+        ) IS NOT NULL AS needs_arguments
     FROM ruled
     JOIN trace_op_rules USING (priority)
 ),

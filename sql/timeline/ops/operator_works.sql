@@ -141,10 +141,8 @@ WITH argued AS (
         TRY_CAST(_slot_text(o.arguments, r.stride_slot) AS BIGINT[]) AS stride,
         TRY_CAST(_slot_text(o.arguments, r.padding_slot) AS BIGINT[]) AS padding,
         TRY_CAST(_slot_text(o.arguments, r.dilation_slot) AS BIGINT[]) AS dilation,
-        CASE
-            WHEN r.transposed_slot IS NULL THEN FALSE
-            ELSE TRY_CAST(_slot_text(o.arguments, r.transposed_slot) AS BOOLEAN)
-        END AS is_transposed,
+        r.transposed_slot IS NOT NULL
+            AND TRY_CAST(_slot_text(o.arguments, r.transposed_slot) AS BOOLEAN) AS is_transposed,
         -- The next arguments are the padding of its result and the groups.
         TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 1) AS BIGINT[]) AS result_padding,
         coalesce(TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 2) AS BIGINT), 1) AS groups,
@@ -219,8 +217,9 @@ WHERE list_min(places) > 0;
 -- the result, each once, also the elements that an operand repeats along a dimension (stride 0);
 -- groups that split the inner dimension have a result each. Of E experts with top-k of T tokens,
 -- E x (1 - (1 - k / E)^T) are expected to be read: those that some token chooses. Under expert
--- parallelism a vector of integers among the inputs maps all G experts to the E whose weights these
--- are: E / G of the choices are expected to be theirs.
+-- parallelism a rank is expected to have E / G of the choices: a vector of integers among the
+-- inputs maps all G experts to its E, or an argument has the number of ranks; G is unknown if that
+-- only tells that there are several. The second weights have a row for each value of a token.
 CREATE VIEW _op_products AS
 WITH templates AS (
     -- Only the numbers of elements of a template's buffers are those of its product.
@@ -298,17 +297,21 @@ choices AS (
             list_transform(range(len(o.types)), LAMBDA slot: _slot_dims(o.input_dims, slot)),
             LAMBDA dims, slot: len(dims) = 1 AND o.types[slot] IN ('int', 'long')
         ) AS vectors,
-        nullif(greatest(o.b[1], list_max(flatten(vectors))), 0) AS chosen_from
+        replace(_slot_text(o.arguments, r.lengths_slot), 'False', '1') AS ranks,
+        nullif(CASE
+            WHEN r.lengths_slot < len(o.types) THEN try(o.b[1] * TRY_CAST(ranks AS BIGINT))
+            ELSE greatest(o.b[1], list_max(flatten(vectors)))
+        END, 0) AS chosen_from
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule = 'fused_moe' AND len(o.b) = 3 AND len(o.v) = 3 AND len(o.o) = 2 AND o.b[3] > 0
 ),
 experts AS (
     SELECT
-        trace_id, work_id, try(tokens * chosen * b[1]) / chosen_from AS m, b[2] AS n, a[-1] AS k,
-        try(v[2] * v[3] * (a[-1] // b[3])) AS down,
+        trace_id, work_id, try(tokens * chosen * b[1]) / chosen_from AS m, b[2] AS n, v[2] AS k,
+        try(v[2] * v[3] * greatest(v[2] // b[3], 1)) AS down,
         try(
-            _dims_product(a) * 2 * a_bytes
+            tokens * (a[-1] * a_bytes + v[2] * greatest(a_bytes, 2))
             + b[1] * (1 - pow(1 - chosen / chosen_from, tokens))
             * (b[2] * b[3] * b_bytes + v[2] * v[3] * v_bytes)
         ) AS bytes
@@ -321,11 +324,8 @@ SELECT
     CAST(NULL AS BIGINT) AS first_flop,
     _stored_items(a, a_repeats) * a_bytes + _stored_items(b, b_repeats) * b_bytes
     -- Operands of a byte or less give a result of two, or of the rule's type.
-    + CAST(batch AS DOUBLE) * results * m * n * CASE
-        WHEN result = 'int32' THEN 4
-        WHEN a_bytes < 2 THEN 2
-        ELSE a_bytes
-    END AS bytes
+    + CAST(batch AS DOUBLE) * results * m * n
+    * CASE WHEN result = 'int32' THEN 4 ELSE greatest(a_bytes, 2) END AS bytes
 FROM sized
 WHERE n IS NOT NULL
 UNION ALL
@@ -380,7 +380,7 @@ SELECT
     CASE
         WHEN r.family = 'memory' THEN NULL
         -- Bytes hold pairs of four-bit values.
-        WHEN r.elements_per_item = 2 THEN 'fp4'
+        WHEN r.elements_per_item = 2 OR (r.rule = 'fused_moe' AND i.v[2] = 2 * i.a[-1]) THEN 'fp4'
         WHEN r.rule = 'fused_moe' AND i.b_bytes <= i.a_bytes
             AND i.b_type IN ('fp8', 'fp16', 'bf16', 'fp32')
             THEN i.b_type

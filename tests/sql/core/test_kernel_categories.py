@@ -56,6 +56,16 @@ attention | _ZN5aiter44PA_A16W8_BLK256_1TG_4W_16mx1_64nx4_MTP_PS_PBE
 attention | _ZN5aiter42PA_A16W8_BLK1024_1TG_4W_16mx1_64nx4_MTP_PSE
 attention | _ZN5aiter26pa_p16_d128_reduce_ps_bf16E
 attention | _ZN5aiter34pa_p16_d128_8w_reduce_ps_auto_bf16E
+moe_routing | void get_group_gemm_starts<cutlass::float_e4m3_t, cutlass::bfloat16_t, float>(long*, cutlass::float_e4m3_t**)
+moe_routing | void __get_group_gemm_starts<cutlass::float_e2m1_t, cutlass::bfloat16_t, cutlass::float_ue4m3_t, float>(int)
+moe_routing | void compute_problem_sizes<false>(int const*, int*, int*, int*, long, long, long)
+moe_routing | void tensorrt_llm::kernels::cutlass_kernels::computeStridesTmaWarpSpecializedKernel<__nv_bfloat16, __nv_bfloat16>(long const*)
+moe_routing | void shuffleInputRowsKernel<__nv_bfloat16>(__nv_bfloat16 const*, int const*, __nv_bfloat16*, long, long, long)
+moe_routing | compute_seg_indptr_triton_kernel
+moe_gemm | void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int>>>>(int)
+quant     | _tma_align_input_scale_kernel
+copy      | _pack_seq_kernel
+kv_store  | void tensorrt_llm::kernels::loadChunkedKVCacheForMLAKernel<__nv_bfloat16, __nv_bfloat16>(__nv_bfloat16*, __nv_bfloat16*)
 communication | void uccl::internode_ll::dispatch<true, false, 7168>(void*, void*, int*, long*, int*)
 communication | void uccl::internode::notify_dispatch<false, 8>(int const*)
 communication | void uccl::intranode::combine<8, 768, 8192>(int4*)

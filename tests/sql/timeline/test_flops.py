@@ -281,22 +281,6 @@ def test_flashinfer_s_products_in_fp4_have_two_values_in_a_byte(tmp_path, name):
 
 
 @in_one_lake
-def test_a_rank_with_some_of_the_experts_multiplies_with_the_chosen_that_are_its_own(tmp_path):
-    # Six tokens choose 2 of 32 experts each. 8 are here: 3 of the 12 choices are expected to be theirs.
-    dims = [[6, 16], [8, 8, 16], [8, 16, 4], [6, 2], [6, 2], [], [32]]
-    trace = Trace()
-    experts = trace.op(
-        "vllm::outplace_fused_experts", 10, 20, dims, [BF16, BF16, BF16, "float", "int", "Scalar", "int"]
-    )
-    trace.kernel("fused_moe_kernel", 15, 100, 30, experts)
-    lake = yield trace.write(tmp_path / "t.json")
-    [(m, flop, moved)] = lake.rows("SELECT m, flop, bytes FROM trace_ops")
-    assert (m, flop) == (3, 2 * 3 * (8 * 16 + 16 * 4))
-    # A token leaves an expert out with 30/32, all six with that to the sixth.
-    assert moved == pytest.approx(2 * 2 * 6 * 16 + 8 * (1 - (30 / 32) ** 6) * 2 * (8 * 16 + 16 * 4))
-
-
-@in_one_lake
 def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
     trace = Trace()
     around = trace.op("aten::linear", 10, 30, [[4, 8], [16, 8], [16]])
