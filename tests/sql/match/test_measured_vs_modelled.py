@@ -77,6 +77,19 @@ def test_a_prefill_part_by_part(lake):
             assert found[part][1] == pytest.approx(tflops, abs=0.05)
 
 
+def test_the_norms_of_queries_and_keys_are_in_the_bound_of_the_norms_that_their_kernels_are_counted_with(lake):
+    """Per layer of Qwen3-8B and 15360 tokens: twice residual and hidden state in and out, queries and keys likewise."""
+    [(kernels, moved)] = lake.rows(
+        "SELECT kernel_count, bytes FROM measured_vs_modelled JOIN traces USING (trace_id) "
+        "WHERE model = 'qwen3-8b' AND part = 'norm' AND layer_kind = 'gqa+dense'"
+    )
+    assert kernels == 4 * 36
+    elements = 15360 * (2 * 4 * 4096 + 2 * (32 + 8) * 128)
+    assert moved == pytest.approx(36 * 2 * elements, rel=0.001)
+    missing = lake.rows("SELECT DISTINCT part FROM measured_vs_modelled WHERE state = 'missing'")
+    assert ("qk_norm",) not in missing
+
+
 def test_products_are_never_quicker_than_their_bound(lake):
     """On a chip with the right peak: products of all three models, by shapes and by the template."""
     rows = lake.rows(
