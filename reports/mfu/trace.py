@@ -86,10 +86,10 @@ def report(found: dict[str, Any]) -> list[Part]:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
     parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     what = "FLOP are known for {} of the time in kernels that multiply (FLOP known %)"
-    parts += _least(found["passes"], "MFU and roofline are lower bounds", "mfu_pct", "flop_covered_pct", what)
+    parts += _least(found["passes"], {"mfu_pct": "MFU", "roofline_pct": "roofline"}, "flop_covered_pct", what)
     parts += _again(found["passes"])
     what = "bytes are known for {} of the time in kernels other than communication (bytes_covered_pct)"
-    parts += _least(found["passes"], "MBU is a lower bound", "mbu_pct", "bytes_covered_pct", what)
+    parts += _least(found["passes"], {"mbu_pct": "MBU", "roofline_pct": "roofline"}, "bytes_covered_pct", what)
     parts += _over(found) + _on_chip(found)
     if found["exchanging"]:
         units = ", ".join(row["unit"] for row in found["exchanging"])
@@ -108,17 +108,17 @@ def report(found: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _least(passes: list[dict[str, Any]], claim: str, share: str, covered: str, what: str) -> list[Part]:
-    """Return the caveat on passes whose MFU or MBU lacks the FLOP or bytes of some kernels."""
-    known = [
-        row[covered] for row in passes
-        if row[share] is not None and row[covered] is not None and row[covered] < _KNOWN_PCT
-    ]  # fmt: skip
-    if not known:
+def _least(passes: list[dict[str, Any]], shares: dict[str, str], covered: str, what: str) -> list[Part]:
+    """Return the caveat on passes whose shares of a peak lack the FLOP or bytes of some kernels."""
+    lacking = [row for row in passes if row[covered] is not None and row[covered] < _KNOWN_PCT]
+    names = [name for share, name in shares.items() if any(row[share] is not None for row in lacking)]
+    known = [row[covered] for row in lacking if any(row[share] is not None for share in shares)]
+    if not names:
         return []
     least, most = min(known), max(known)
     shown = f"{least:.1f} %" if least == most else f"{least:.1f} to {most:.1f} %"
-    return [f"- {claim}: {what.format(shown)}."]
+    claim = " and ".join(names) + (" is a lower bound" if len(names) == 1 else " are lower bounds")
+    return [f"- {claim[0].upper()}{claim[1:]}: {what.format(shown)}."]
 
 
 def _again(passes: list[dict[str, Any]]) -> list[Part]:

@@ -102,7 +102,7 @@ JOIN threads ON threads.thread_id = launches.thread_id;
 --                           JSON
 -- input_types      VARCHAR  types of the same inputs, JSON
 -- issued_by        BIGINT   event_id of the operator, if that and not the launch shows where on
---                           the host it was issued, see _ascend_launched
+--                           the host it was issued, see _launched and _ascend_launched
 -- issued_ns        BIGINT   start of that operator, ns
 -- issued_pid       VARCHAR  process of that operator
 -- issued_tid       VARCHAR  thread of that operator
@@ -112,7 +112,7 @@ WITH traced AS (
         _launched.trace_id, kernel_id, correlation, launch_id, launch_kernels, launch_ns,
         launch_pid, launch_tid, coalesce(_launched.op_id, _enclosing_operators.op_id) AS op_id,
         coalesce(_launched.op_id, _enclosing_operators.op_id) AS shapes_id,
-        NULL AS issued_by, NULL AS issued_ns, NULL AS issued_pid, NULL AS issued_tid
+        issued_by, issued_ns, issued_pid, issued_tid
     FROM _launched
     LEFT JOIN _enclosing_operators USING (trace_id, launch_id)
     UNION ALL

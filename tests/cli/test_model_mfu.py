@@ -166,11 +166,12 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
     trace = {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"}
     row = {"device": 0, "pass_id": 0, "phase": "", "time_us": 1.0, "kernel_count": 1, "sum_us": 1.0, "flop": 1.0}
     row |= {"mapped_pct": 1.0, "peak_tflops": 1.0, "tflops": 0.5, "mfu_pct": 50.0, "cluster_mfu_pct": None}
-    row |= {"mbu_pct": 50.0, "roofline_pct": 50.0, "recomputed_flop": None}
+    row |= {"recomputed_flop": None}
 
-    def caveats(*shares, mfu_pct=50.0, moved=100.0):
+    def caveats(*shares, moved=100.0, **pcts):
+        pcts = {"mfu_pct": 50.0, "mbu_pct": 50.0, "roofline_pct": 50.0} | pcts
         passes = [
-            row | {"time_basis": basis, "flop_covered_pct": share, "mfu_pct": mfu_pct, "bytes_covered_pct": moved}
+            row | pcts | {"time_basis": basis, "flop_covered_pct": share, "bytes_covered_pct": moved}
             for share in shares
             for basis in ("wall", "busy", "sum")
         ]
@@ -180,11 +181,14 @@ def test_an_mfu_without_the_flop_of_all_products_is_a_lower_bound_of_the_time_kn
 
     assert caveats(100.0, 90.0, None) == []
     # Without a peak there is no MFU to be a bound.
-    assert caveats(16.3, mfu_pct=None) == []
+    assert caveats(16.3, moved=2.7, mfu_pct=None, mbu_pct=None, roofline_pct=None) == []
     [one] = caveats(16.3, 100.0)
     assert one.startswith("- MFU and roofline are lower bounds: FLOP are known for 16.3 % of the time")
     [one] = caveats(100.0, moved=2.7)
-    assert one.startswith("- MBU is a lower bound: bytes are known for 2.7 % of the time")
+    assert one.startswith("- MBU and roofline are lower bounds: bytes are known for 2.7 % of the time")
+    # No product with known FLOP: no MFU, but a roofline of what bytes alone give.
+    [one] = caveats(0.0, mfu_pct=None)
+    assert one.startswith("- Roofline is a lower bound: FLOP are known for 0.0 % of the time")
     [several] = caveats(16.3, 72.0)
     assert "FLOP are known for 16.3 to 72.0 % of the time" in several
 

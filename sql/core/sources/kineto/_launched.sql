@@ -41,6 +41,10 @@ FROM (
 -- launch_pid      VARCHAR  process of the launch
 -- launch_tid      VARCHAR  thread of the launch
 -- op_id           BIGINT   event_id of the operator
+-- issued_by       BIGINT   the same if the launch is unknown: it shows where it was issued
+-- issued_ns       BIGINT   start of that operator, ns
+-- issued_pid      VARCHAR  process of that operator
+-- issued_tid      VARCHAR  thread of that operator
 CREATE VIEW _launched AS
 WITH launches AS (
     SELECT * FROM _launches
@@ -58,8 +62,13 @@ found AS (
         launches.launch_ns,
         launches.launch_pid,
         launches.launch_tid,
+        -- Older profilers give a call's correlation as the operation's external id too: only a call
+        -- that lies in an operator of this id shows that it is the operator's.
         CASE
-            WHEN shared.trace_id IS NULL
+            WHEN shared.trace_id IS NULL AND (
+                launches.launch_id IS NOT NULL
+                OR _operations.external_id IS DISTINCT FROM _operations.correlation
+            )
                 THEN coalesce(_operations.external_id, launches.external_id)
         END AS external_id,
         CASE
@@ -81,7 +90,12 @@ found AS (
     )
 ),
 identified AS (
-    SELECT found.trace_id, found.kernel_id, min(_operators.op_id) AS op_id
+    SELECT
+        found.trace_id, found.kernel_id, min(_operators.op_id) AS op_id,
+        arg_min(
+            {'ns': _operators.start_ns, 'pid': _operators.pid, 'tid': _operators.tid},
+            _operators.op_id
+        ) FILTER (found.launch_id IS NULL) AS issued
     FROM found
     JOIN _operators
         ON _operators.trace_id = found.trace_id
@@ -94,6 +108,7 @@ identified AS (
 )
 SELECT
     trace_id, kernel_id, correlation, launch_id, launch_kernels, launch_ns, launch_pid, launch_tid,
-    op_id
+    op_id, CASE WHEN launch_id IS NULL THEN op_id END AS issued_by, issued.ns AS issued_ns,
+    issued.pid AS issued_pid, issued.tid AS issued_tid
 FROM found
 LEFT JOIN identified USING (trace_id, kernel_id);
