@@ -10,14 +10,15 @@ END;
 -- One row per anchor of a program that holds a fixed number of equal stretches: its layers. An
 -- operation that occurs N times in a run may mark N layers. It does if the stretches from one to
 -- the next have the same contents: a family is regular if most stretches have the same number of
--- it, and the regular ones, including a product, take most of the time; program_layer_limits has
--- the limits. Attention is tried first. Of other operations, several may recur in each layer, with
--- what follows them: their stretches must also last equally long, and have no more products than a
--- layer, unless they are as many as the user has set. As many as given come first, then the most
--- frequent ones, except those that an anchor with nothing but regular families in its stretches has
--- in pairs or more. If none is left, the program has no layers. The first run of usual length
--- represents its program, since all runs execute the same instructions. Runs without N anchors are
--- not passes.
+-- it, and the regular ones, including a product, take most of the time, without collectives;
+-- program_layer_limits has the limits. Stretches between attentions that are even, in time and in
+-- products, have the same contents too. Attention is tried first. Of other operations, several may
+-- recur in each layer, with what follows them: their stretches must also last equally long, and
+-- have no more products than a layer, unless they are as many as the user has set. As many as given
+-- come first, then the most frequent ones, except those that an anchor with nothing but regular
+-- families in its stretches has in pairs or more. If none is left, the program has no layers. The
+-- first run of usual length represents its program, since all runs execute the same instructions.
+-- Runs without N anchors are not passes.
 --
 -- Layers of two kinds may be in a loop for each, one after the other: dense layers, then those with
 -- experts. If all attention is in such loops, and no product outside lies between them, each turn
@@ -32,6 +33,7 @@ END;
 -- kernel_id    BIGINT   the anchor
 -- family       VARCHAR  its family
 -- opens_turn   BOOLEAN  it is the first instruction of a turn, with which the layer begins
+-- is_looped    BOOLEAN  it is in a loop whose turns are layers
 -- seq          BIGINT   its place in the run
 -- layer_id     BIGINT   number of the anchor in the run, from 0
 -- num_layers   BIGINT   anchors of a whole run
@@ -127,24 +129,29 @@ openers AS (
 ),
 -- Of the families that occur equally often, the one with the most time is tried.
 candidates AS (
-    SELECT trace_id, device, program, anchor_count, arg_max(family, (sum_ns, family)) AS anchor
+    SELECT
+        trace_id, device, program, anchor_count,
+        arg_max(family, (is_attention, sum_ns, family)) AS anchor,
+        max(is_attention) AS is_attention,
+        arg_max(is_looped, (is_attention, sum_ns, family)) AS is_looped
     FROM (
         SELECT
             trace_id, device, program, family, count(*) AS anchor_count,
-            sum(end_ns - start_ns) AS sum_ns
+            sum(end_ns - start_ns) AS sum_ns, bool_or(begins_beat) AS is_attention,
+            bool_or(is_looped) AS is_looped
         FROM sample
         GROUP BY trace_id, device, program, family
         HAVING count(*) > 2
     )
     GROUP BY trace_id, device, program, anchor_count
     UNION ALL
-    SELECT trace_id, device, program, count(*), NULL
+    SELECT trace_id, device, program, count(*), NULL, TRUE, FALSE
     FROM sample
     WHERE begins_beat
     GROUP BY trace_id, device, program
     HAVING count(*) > 1
     UNION ALL
-    SELECT trace_id, device, program, turns, 'turn' FROM several_loops
+    SELECT trace_id, device, program, turns, 'turn', TRUE, TRUE FROM several_loops
 ),
 parted AS (
     SELECT
@@ -175,8 +182,11 @@ held AS (
 -- Collectives wait for other devices: their time shows nothing about the layer.
 lengths AS (
     SELECT
-        trace_id, device, program, anchor, quantile_disc(stretch_ns, 0.1) AS short_ns,
-        quantile_disc(stretch_ns, 0.9) AS long_ns, quantile_disc(products, 0.5) AS products
+        trace_id, device, program, anchor, quantile_disc(products, 0.5) AS products,
+        quantile_disc(products, 0.1) > 0
+        AND quantile_disc(products, 0.1) = quantile_disc(products, 0.9) AS has_equal_products,
+        quantile_disc(stretch_ns, 0.9)
+        <= (1 + any_value(l.uneven_time)) * quantile_disc(stretch_ns, 0.1) AS is_even
     FROM (
         SELECT
             trace_id, device, program, anchor,
@@ -186,6 +196,7 @@ lengths AS (
         WHERE is_inner
         GROUP BY trace_id, device, program, anchor, stretch
     )
+    CROSS JOIN limits AS l
     GROUP BY trace_id, device, program, anchor
 ),
 usual AS (
@@ -197,8 +208,9 @@ usual AS (
 ),
 regular AS (
     SELECT
-        trace_id, device, program, anchor, anchor_count, is_product, sum(sum_ns) AS sum_ns,
-        coalesce(sum(sum_ns) FILTER (is_inner), 0) AS inner_ns,
+        trace_id, device, program, anchor, anchor_count, is_product,
+        coalesce(sum(sum_ns) FILTER (NOT is_collective), 0) AS sum_ns,
+        coalesce(sum(sum_ns) FILTER (is_inner AND NOT is_collective), 0) AS inner_ns,
         -- What is in a loop is in that loop's turns alone.
         count(*) FILTER (is_inner AND times = usual_times) >= any_value(l.same_stretches) * (
             if(anchor = 'turn', least(anchor_count, sum(times)), anchor_count) - 1
@@ -210,30 +222,40 @@ regular AS (
 ),
 possible AS (
     SELECT
-        trace_id, device, program, anchor, anchor_count,
-        sum(inner_ns) FILTER (is_regular) / nullif(sum(inner_ns), 0) AS regular_share
-    FROM regular
-    GROUP BY trace_id, device, program, anchor, anchor_count
+        r.trace_id, r.device, r.program, r.anchor, r.anchor_count,
+        sum(r.inner_ns) FILTER (r.is_regular) / nullif(sum(r.inner_ns), 0) AS regular_share,
+        any_value(c.is_attention) AS is_attention,
+        any_value(e.is_even) AS is_even,
+        any_value(if(c.is_looped, 0, e.products)) AS products
+    FROM regular AS r
+    JOIN candidates AS c
+        ON c.trace_id = r.trace_id AND c.device = r.device AND c.program = r.program
+        AND c.anchor IS NOT DISTINCT FROM r.anchor AND c.anchor_count = r.anchor_count
+    JOIN lengths AS e
+        ON e.trace_id = r.trace_id AND e.device = r.device AND e.program = r.program
+        AND e.anchor IS NOT DISTINCT FROM r.anchor
+    GROUP BY r.trace_id, r.device, r.program, r.anchor, r.anchor_count
     HAVING
-        bool_or(is_regular AND is_product)
-        AND sum(inner_ns) FILTER (is_regular) >= any_value(equal_time) * sum(inner_ns)
+        (
+            bool_or(r.is_regular AND r.is_product)
+            AND sum(r.inner_ns) FILTER (r.is_regular)
+                >= any_value(r.equal_time) * sum(r.inner_ns)
+            OR any_value(c.is_attention AND e.is_even AND e.has_equal_products)
+        )
         -- The inner stretches are one fewer than the layers.
-        AND sum(inner_ns) * anchor_count / (anchor_count - 1)
-            >= any_value(run_time) * sum(sum_ns)
+        AND sum(r.inner_ns) * r.anchor_count / (r.anchor_count - 1)
+            >= any_value(r.run_time) * sum(r.sum_ns)
 ),
 tried AS (
     SELECT
         p.trace_id, p.device, p.program, p.anchor, p.anchor_count,
         p.anchor_count = s.num_layers AS is_given, p.regular_share >= l.clean_time AS is_clean
     FROM possible AS p
-    JOIN lengths AS e
-        ON e.trace_id = p.trace_id AND e.device = p.device AND e.program = p.program
-        AND e.anchor IS NOT DISTINCT FROM p.anchor
     JOIN _layer_settings AS s ON s.trace_id = p.trace_id
     CROSS JOIN limits AS l
     WHERE
-        p.anchor IS NULL OR p.anchor = 'turn' OR (s.is_given AND p.anchor_count = s.num_layers)
-        OR (e.long_ns <= (1 + l.uneven_time) * e.short_ns AND e.products <= l.layer_products)
+        p.is_attention OR (s.is_given AND p.anchor_count = s.num_layers)
+        OR (p.is_even AND p.products <= l.layer_products)
 ),
 chosen AS (
     SELECT trace_id, device, program, anchor, anchor_count
@@ -254,7 +276,7 @@ chosen AS (
 ),
 marks AS (
     SELECT
-        o.trace_id, o.device, o.program, o.run_id, o.kernel_id, o.family, o.seq,
+        o.trace_id, o.device, o.program, o.run_id, o.kernel_id, o.family, o.is_looped, o.seq,
         coalesce(c.anchor = 'turn', FALSE) AS opens_turn,
         row_number() OVER (PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.seq) - 1
             AS layer_id,
@@ -269,8 +291,8 @@ marks AS (
     WHERE _is_anchor(c.anchor, o.family, o.begins_beat, t.opener)
 )
 SELECT
-    m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.opens_turn, m.seq,
-    m.layer_id, m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
+    m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.opens_turn, m.is_looped,
+    m.seq, m.layer_id, m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
 FROM marks AS m
 LEFT JOIN samples AS s
     ON s.trace_id = m.trace_id AND s.device = m.device AND s.run_id = m.run_id;

@@ -8,21 +8,55 @@
 -- layers does open them, and so does one that gathers: weights that the layer needs. The
 -- counterpart of the operation that ends the other layers ends the last one. If layers are turns of
 -- several loops, they begin with their anchors, and the last one ends as other turns of its loop.
+-- If only some layers are turns of a loop, these begin with its first instruction, and the others
+-- do not reach into it.
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
     SELECT
         trace_id, device, program, run_id, seq, layer_id, num_layers, opens_turn,
-        if(opens_turn, family, NULL) AS opener
+        if(opens_turn, family, NULL) AS opener, is_looped,
+        nullif(count(*) FILTER (is_looped) OVER in_run, count(*) OVER in_run) AS looped_layers
     FROM _program_anchors
     WHERE is_sample AND is_whole
+    WINDOW in_run AS (PARTITION BY trace_id, device, program)
+),
+-- The first instruction of a loop that has only some of the layers, and the loop's last operation.
+partial_loops AS (
+    SELECT
+        trace_id, device, program, arg_min(family, first_seq) AS loop_opener,
+        max(last_seq) AS loop_seq
+    FROM (
+        SELECT
+            o.trace_id, o.device, o.program, o.family, min(o.seq) AS first_seq,
+            max(o.seq) AS last_seq, count(*) = any_value(a.looped_layers) AS is_of_layers
+        FROM _program_operations AS o
+        JOIN (SELECT DISTINCT trace_id, device, run_id, looped_layers FROM anchors_of) AS a
+            ON a.trace_id = o.trace_id AND a.device = o.device AND a.run_id = o.run_id
+        WHERE o.is_looped AND a.looped_layers > 0
+        GROUP BY o.trace_id, o.device, o.program, o.family
+    )
+    WHERE is_of_layers
+    GROUP BY trace_id, device, program
+),
+turns AS (
+    SELECT o.trace_id, o.device, o.program, o.seq
+    FROM _program_operations AS o
+    JOIN partial_loops AS l
+        ON l.trace_id = o.trace_id AND l.device = o.device AND l.program = o.program
+        AND l.loop_opener = o.family
+    SEMI JOIN anchors_of AS a
+        ON a.trace_id = o.trace_id AND a.device = o.device AND a.run_id = o.run_id
 ),
 before AS (
     SELECT
-        o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.seq - o.seq AS steps, o.family,
+        o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.seq - o.seq AS steps,
+        if(a.looped_layers > 0, o.name_family, o.family) AS family,
         o.is_collective AND NOT o.is_looped AND NOT contains(lower(o.family), 'gather')
             AS is_collective, o.is_product,
         row_number() OVER (
-            PARTITION BY o.trace_id, o.device, o.program, a.layer_id, o.family
+            PARTITION BY
+                o.trace_id, o.device, o.program, a.layer_id,
+                if(a.looped_layers > 0, o.name_family, o.family)
             ORDER BY o.seq DESC
         ) AS occurrence
     FROM (
@@ -124,10 +158,18 @@ leads AS (
         a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.seq, a.opener,
         CASE
             WHEN a.opens_turn THEN 0
+            WHEN a.is_looped AND t.seq IS NOT NULL THEN a.seq - t.seq
             WHEN a.layer_id = 0 THEN coalesce(o.steps, 0)
-            ELSE coalesce(b.steps, o.steps, 0)
+            ELSE least(
+                coalesce(b.steps, o.steps, 0), if(l.loop_seq < a.seq, a.seq - l.loop_seq - 1, NULL)
+            )
         END AS lead
     FROM anchors_of AS a
+    LEFT JOIN partial_loops AS l
+        ON l.trace_id = a.trace_id AND l.device = a.device AND l.program = a.program
+    ASOF LEFT JOIN turns AS t
+        ON t.trace_id = a.trace_id AND t.device = a.device AND t.program = a.program
+        AND t.seq <= a.seq
     LEFT JOIN openers AS o
         ON o.trace_id = a.trace_id AND o.device = a.device AND o.program = a.program
     LEFT JOIN before AS b

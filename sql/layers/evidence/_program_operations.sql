@@ -6,8 +6,8 @@
 -- that only enclose others, such as a loop, are left out, and so are copies of memory. If no line
 -- of the device shows the runs, as on GPUs, the host's call of the program is the run, with the
 -- operations that it launched. A run that trains is two: from its first product on whose path in
--- the framework has a transpose (JAX), it runs backward. A loop of micro-batches in a run is two
--- for each. If the user named an anchor, there are no rows.
+-- the framework has a transpose (JAX) and which is not computed again, it runs backward. A loop of
+-- micro-batches in a run is two for each. If the user named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -26,10 +26,13 @@
 -- run_ns           BIGINT   start of the run, or of that product or operation
 -- seq              BIGINT   place in the run by start, from 1
 -- family           VARCHAR  name, without its numbers if it is not in a loop, and category;
---                           with its instruction in a loop on a GPU
+--                           with its instruction in a loop on a GPU; attention that also runs
+--                           outside of loops has no numbers
+-- name_family      VARCHAR  the same without the numbers in any case
 -- is_looped        BOOLEAN  it runs in each turn of a loop whose turns are layers
 -- category         VARCHAR  its category
--- begins_beat      BOOLEAN  it is the first attention since the last product or collective
+-- begins_beat      BOOLEAN  it is the first attention since the last product or collective, and not
+--                           one computed again
 -- is_product       BOOLEAN  a matrix product, or experts
 -- is_collective    BOOLEAN  it is communication
 CREATE VIEW _program_operations AS
@@ -126,25 +129,31 @@ instructions AS (
     SELECT o.trace_id, o.program, o.instruction, min(o.kernel_id) AS kernel_id
     FROM in_runs AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
-    WHERE k.is_product AND o.instruction IS NOT NULL
+    WHERE (k.is_product OR k.is_attention) AND o.instruction IS NOT NULL
     GROUP BY o.trace_id, o.program, o.instruction
 ),
+-- What is computed again shows no backward pass: of two equal computations, XLA may keep the later
+-- one's path for a forward operation.
 transposed AS (
-    SELECT i.trace_id, i.program, i.instruction
-    FROM instructions AS i
-    JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
-    WHERE e.lane = 'device'
-    GROUP BY i.trace_id, i.program, i.instruction
-    -- After the grouping, so that only the arguments of these operations are parsed.
-    HAVING contains(
-        framework_path(any_value(e.args ->> '$.tf_op'), any_value(e.args ->> '$.name')),
-        'transpose('
+    SELECT
+        trace_id, program, instruction,
+        contains(path, 'rematted_computation') AS is_again
+    FROM (
+        SELECT
+            i.trace_id, i.program, i.instruction,
+            -- After the grouping, so that only the arguments of these operations are parsed.
+            framework_path(any_value(e.args ->> '$.tf_op'), any_value(e.args ->> '$.name')) AS path
+        FROM instructions AS i
+        JOIN events AS e ON e.trace_id = i.trace_id AND e.event_id = i.kernel_id
+        WHERE e.lane = 'device'
+        GROUP BY i.trace_id, i.program, i.instruction
     )
+    WHERE contains(path, 'transpose(')
 ),
 directed_products AS (
     SELECT
         o.trace_id, o.device, o.run_id, o.run_ns, o.start_ns, o.kernel_id, o.instruction,
-        t.instruction IS NOT NULL AS is_backward
+        coalesce(NOT t.is_again, FALSE) AS is_backward
     FROM in_runs AS o
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
     LEFT JOIN transposed AS t
@@ -240,10 +249,29 @@ executed AS (
         FROM directed
     )
 ),
--- Instructions in a loop run in each of its turns, under their own names. A turn with more work
--- than a layer has is a step or a micro-batch, whose layers are unrolled. A layer that runs
--- backward may have several attentions, of which one is computed again: there, turns are layers if
--- those of a forward loop of as many turns are.
+-- Instructions in a loop run in each of its turns, under their own names; those of one loop overlap
+-- in the run.
+loop_instructions AS (
+    SELECT *, first_ns > coalesce(max(last_ns) OVER (
+        PARTITION BY trace_id, device, run_id, turns ORDER BY first_ns, instruction
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), first_ns - 1) AS begins
+    FROM (
+        SELECT
+            o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction,
+            count(DISTINCT o.execution) AS turns, bool_or(k.is_product) AS is_product,
+            bool_or(k.is_attention) AS is_attention, min(o.start_ns) AS first_ns,
+            max(o.start_ns) AS last_ns
+        FROM executed AS o
+        JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+        WHERE o.instruction IS NOT NULL
+        GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction
+        HAVING turns > 2
+    )
+),
+-- A turn with more work than a layer has is a step or a micro-batch, whose layers are unrolled. A
+-- layer that runs backward may have several attentions, of which one is computed again: there,
+-- turns are layers if those of a forward loop of as many turns are.
 looped AS (
     SELECT DISTINCT trace_id, program, unnest(instructions) AS instruction
     FROM (
@@ -254,27 +282,32 @@ looped AS (
                 SELECT value FROM program_layer_limits WHERE program_limit = 'layer_products'
             ) AS is_layer
         FROM (
-            SELECT
-                o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction,
-                count(DISTINCT o.execution) AS turns, bool_or(k.is_product) AS is_product,
-                bool_or(k.is_attention) AS is_attention
-            FROM executed AS o
-            JOIN kinds AS k ON k.name = o.name AND k.category = o.category
-            WHERE o.instruction IS NOT NULL
-            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.direction, o.instruction
-            HAVING turns > 2
+            SELECT *, count(CASE WHEN begins THEN 1 END) OVER (
+                PARTITION BY trace_id, device, run_id, turns ORDER BY first_ns, instruction
+                ROWS UNBOUNDED PRECEDING
+            ) AS nth_loop
+            FROM loop_instructions
         )
-        GROUP BY trace_id, device, run_id, program, direction, turns
+        GROUP BY trace_id, device, run_id, program, direction, turns, nth_loop
         QUALIFY is_layer OR coalesce(bool_or(is_layer AND direction = 'forward') OVER (
             PARTITION BY trace_id, device, replace(program, ' backward', ''), turns
         ), FALSE)
     )
 ),
+unlooped AS (
+    SELECT DISTINCT o.trace_id, o.program, k.kind
+    FROM directed AS o
+    JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+    ANTI JOIN looped AS l
+        ON l.trace_id = o.trace_id AND l.program = o.program AND l.instruction = o.instruction
+    WHERE k.is_attention
+),
 counted AS (
     SELECT
-        o.*, coalesce(l.instruction, k.kind) || ' ' || o.category AS family,
-        l.instruction IS NOT NULL AS is_looped, k.is_attention,
-        k.is_product,
+        o.*,
+        if(u.kind IS NULL, coalesce(l.instruction, k.kind), k.kind) || ' ' || o.category AS family,
+        k.kind || ' ' || o.category AS name_family, l.instruction IS NOT NULL AS is_looped,
+        k.is_attention AND NOT coalesce(t.is_again, FALSE) AS is_attention, k.is_product,
         row_number() OVER in_time AS seq,
         count(CASE WHEN k.is_product OR o.is_collective THEN 1 END) OVER (
             in_time ROWS UNBOUNDED PRECEDING
@@ -283,13 +316,18 @@ counted AS (
     JOIN kinds AS k ON k.name = o.name AND k.category = o.category
     LEFT JOIN looped AS l
         ON l.trace_id = o.trace_id AND l.program = o.program AND l.instruction = o.instruction
+    LEFT JOIN transposed AS t
+        ON t.trace_id = o.trace_id AND t.program = replace(o.program, ' backward', '')
+        AND t.instruction = o.instruction
+    LEFT JOIN unlooped AS u
+        ON u.trace_id = o.trace_id AND u.program = o.program AND u.kind = k.kind
     WINDOW in_time AS (
         PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.start_ns, o.kernel_id
     )
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, program, direction, run_id, run_ns,
-    seq, family, is_looped, category,
+    seq, family, name_family, is_looped, category,
     is_attention AND coalesce(parted > lag(parted) OVER alike, TRUE) AS begins_beat,
     is_product, is_collective
 FROM counted

@@ -21,7 +21,7 @@ EXPERTS_BACK = [("all-gather.30", 4, ""), ("add_fusion.31", 2, ""), ("splash_mha
                 ("splash_mha_dkv.36", 12, ""), ("reduce-scatter.37", 6, "")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dense", "experts"), [(3, 12), (3, 58), (13, 12)])
+@pytest.mark.parametrize(("dense", "experts"), [(3, 12), (3, 58), (13, 12), (8, 8)])
 @in_one_lake
 def test_the_turns_of_loops_of_dense_layers_and_of_those_with_experts_are_all_layers(tmp_path, dense, experts):
     program = Program()
@@ -59,3 +59,82 @@ def test_loops_of_two_models_with_a_product_between_them_are_not_layers_of_one(t
     program.modules.append(f"jit_step(4711) 0+{program.now}")
     lake = yield program.written(tmp_path)
     assert lake.rows("SELECT num_layers, layer_count FROM passes") == [(12, 12)]
+
+
+AGAIN = BACK.replace("Model))/", "Model))/rematted_computation/")
+SPLASH_AGAIN = AGAIN.replace("convolution fusion", "custom-call")
+
+
+def found(lake, direction, columns="sum_us"):
+    return [
+        us for (us,) in lake.rows(f"SELECT {columns} FROM layers WHERE direction = '{direction}' ORDER BY layer_id")
+    ]
+
+
+@in_one_lake
+def test_a_dense_layer_outside_of_the_loop_of_those_with_experts_is_a_layer(tmp_path):
+    # Of a loop of one turn XLA leaves none. It computes the norm and product of the dense layer once, under the path of
+    # their second computation, and its second attention with the forward layers.
+    program = Program()
+    program.add("gather_fusion.40", 7, "")
+    for dense in (("add_fusion.1", 2, ""), ("fusion.2", 5, AGAIN), ("splash_mha_fwd.3", 9, ""),
+                  ("splash_mha_fwd.4", 9, SPLASH_AGAIN), ("fusion.5", 8, PRODUCT)):  # fmt: skip
+        program.add(*dense)
+    program.loop("while.43", EXPERTS, 30)
+    for head in (("fusion.44", 6, PRODUCT), ("fusion.45", 12, BACK)):
+        program.add(*head)
+    program.loop(
+        "while.46", [(name, us, SPLASH_AGAIN if "_fwd" in name else args) for name, us, args in EXPERTS_BACK], 30
+    )
+    for dense in DENSE_BACK[2:]:
+        program.add(*dense)
+    program.add("adam_fusion.48", 20, "")
+    program.modules.append(f"jit_step(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT direction, complete, num_layers, layer_count FROM passes ORDER BY pass_id") == [
+        ("forward", True, 31, 31), ("backward", True, 31, 31)
+    ]  # fmt: skip
+    # Experts as in the loops above; the dense layer takes 2 + 5 + 9 + 9 + 8 us, and 10 + 11 + 12 + 16 backward.
+    assert found(lake, "forward") == [33.0, *[46.0] * 30]
+    assert found(lake, "backward") == [49.0, *[74.0] * 30]
+
+
+@in_one_lake
+def test_turns_of_two_layers_with_other_fusions_are_two_layers_each(tmp_path):
+    # lax.scan(unroll=2): the products of the second layer have the residual fused to them.
+    first = [("add_fusion.1", 2, ""), ("fusion.2", 5, PRODUCT), ("splash_mha_fwd.3", 9, ""), ("fusion.4", 8, PRODUCT)]
+    second = [("add_fusion.5", 2, ""), ("bitcast_add_fusion.6", 5, PRODUCT), ("splash_mha_fwd.7", 9, ""),
+              ("add_multiply_fusion.8", 8, PRODUCT)]  # fmt: skip
+    program = Program()
+    program.add("gather_fusion.40", 7, "")
+    program.loop("while.41", first + second, 6)
+    program.add("fusion.42", 6, PRODUCT)
+    program.modules.append(f"jit_step(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT num_layers, layer_count FROM passes") == [(12, 12)]
+
+
+@in_one_lake
+def test_backward_turns_that_compute_attention_written_out_again_are_layers(tmp_path):
+    # Nine products a layer: seven with weights, two of attention; 27 where they are computed again and backward.
+    program = Program()
+    program.add("gather_fusion.40", 7, "")
+    program.loop("while.41", [(f"fusion.{nth}", 5, PRODUCT) for nth in range(9)], 8)
+    program.add("fusion.45", 12, BACK)
+    program.loop("while.46", [(f"fusion.{nth}", 5, BACK) for nth in range(50, 77)], 8)
+    program.add("adam_fusion.48", 20, "")
+    program.modules.append(f"jit_step(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT direction, num_layers, layer_count FROM passes ORDER BY pass_id") == [
+        ("forward", 8, 8), ("backward", 8, 8)
+    ]  # fmt: skip
+    assert found(lake, "backward", "DISTINCT kernel_count") == [27]
+
+
+@in_one_lake
+def test_layers_whose_weights_are_all_gathered_before_them_are_the_program(tmp_path):
+    layer = [("add_fusion", 2, ""), ("fusion", 5, PRODUCT), ("splash_mha_fwd", 9, ""), ("fusion", 8, PRODUCT)]
+    program = Program()
+    program.run("jit_step", [("all-gather", 40, "")] * 12, *[layer] * 6)
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT num_layers, layer_count FROM passes") == [(6, 6)]
