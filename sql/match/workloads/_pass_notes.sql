@@ -7,6 +7,9 @@
 -- sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are unknown, a step of context only is
 -- assumed to have none. A number too large to compute with is NULL.
 --
+-- vLLM computes the logits of one token of a request in its context phase, and of all tokens of one
+-- in its generation phase: those that verify drafts, too.
+--
 -- stored: per trace
 --
 -- trace_id       VARCHAR  trace
@@ -19,6 +22,7 @@
 -- cached_tokens  BIGINT   tokens with keys in the cache before
 -- pairs          BIGINT   pairs under a causal mask
 -- pairs_full     BIGINT   pairs without the mask
+-- logit_rows     BIGINT   tokens whose logits are computed, where it tells both phases
 -- source         VARCHAR  what it describes
 CREATE VIEW _pass_notes AS
 WITH annotations AS (
@@ -76,12 +80,12 @@ loads AS (
         name, 1 AS form, try(s.cn + s.gn) AS requests, try(s.cq + s.gq) AS new_tokens,
         try(s.ck + s.gk - s.cq - s.gq) AS cached_tokens,
         try(s.cqk - (s.cqq - s.cq) // 2 + s.gqk - (s.gqq - s.gq) // 2) AS pairs,
-        try(s.cqk + s.gqk) AS pairs_full, 'annotation' AS source
+        try(s.cqk + s.gqk) AS pairs_full, try(s.cn + s.gq) AS logit_rows, 'annotation' AS source
     FROM numbers
     WHERE s.cn IS NOT NULL
     UNION ALL
     SELECT
-        name, 1, bs, f.q, try(f.k - f.q), try(f.qk - (f.qq - f.q) // 2), f.qk, 'annotation'
+        name, 1, bs, f.q, try(f.k - f.q), try(f.qk - (f.qq - f.q) // 2), f.qk, NULL, 'annotation'
     FROM numbers
     WHERE
         bs IS NOT NULL AND f.q IS NOT NULL AND f.k IS NOT NULL AND f.qq IS NOT NULL
@@ -90,7 +94,7 @@ loads AS (
     SELECT
         name, 2, try(h.cn + h.gn), try(h.cq + h.gq), NULL,
         CASE WHEN h.gn = 0 THEN try((squares + h.cq) // 2) END,
-        CASE WHEN h.gn = 0 THEN squares END, 'annotation without cached tokens'
+        CASE WHEN h.gn = 0 THEN squares END, try(h.cn + h.gq), 'annotation without cached tokens'
     FROM (
         SELECT *, CASE WHEN h.cn = 1 THEN try(h.cq * h.cq) ELSE h.cqq END AS squares
         FROM numbers
@@ -99,12 +103,12 @@ loads AS (
     UNION ALL
     SELECT
         name, 3, bs, coalesce(f.q, toks, CASE WHEN mode = 'DECODE' THEN bs END), NULL, NULL, NULL,
-        'annotation of tokens'
+        NULL, 'annotation of tokens'
     FROM numbers
     WHERE bs IS NOT NULL
 )
 SELECT
     trace_id, device, start_ns, end_ns, form, requests, new_tokens, cached_tokens, pairs,
-    pairs_full, source
+    pairs_full, logit_rows, source
 FROM annotations
 JOIN loads USING (name);

@@ -8,6 +8,10 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- Only sums over the requests are known: all but one are assumed to be alike and the last has the
 -- rest, so that new and cached tokens are exact; pairs are as given.
 --
+-- If other passes of the trace have as many layers as the model, passes of a different number, with
+-- or without its layers of multi-token prediction, are another model's, as those of drafts are, and
+-- have no row. If none has, they may be of pipeline stages or of a truncated model.
+--
 -- instead of: of_passes._scenario_rows
 --
 -- scenario_no       BIGINT    number of the row, below 0
@@ -60,13 +64,17 @@ WITH loads AS (
         coalesce(p.cached_tokens, 0) AS cached_tokens, p.logit_rows, p.pairs,
         CAST(coalesce(t.tp, 1) AS BIGINT) AS tp, CAST(coalesce(t.ep, 1) AS BIGINT) AS ep,
         CAST(coalesce(t.dp, 1) AS BIGINT) AS dp, CAST(coalesce(t.pp, 1) AS BIGINT) AS pp,
-        t.hardware
+        t.hardware, coalesce(t.num_layers, a.num_layers) AS model_layers,
+        f.num_layers IN (model_layers, model_layers + coalesce(a.mtp_layers, 0)) AS is_fitting
     FROM pass_workloads AS p
     JOIN _trace_models AS m ON m.trace_id = p.trace_id
+    JOIN of_passes.architectures AS a ON a.model = m.model
     JOIN traces AS t ON t.trace_id = p.trace_id
     JOIN passes AS f
         ON f.trace_id = p.trace_id AND f.device = p.device AND f.pass_id = p.pass_id
-    WHERE p.new_tokens > 0
+    QUALIFY
+        p.new_tokens > 0
+        AND (coalesce(is_fitting, TRUE) OR NOT bool_or(is_fitting) OVER (PARTITION BY p.trace_id))
 )
 SELECT
     -1 - CAST(hash(trace_id, rank, device, pass_id) // 4 AS BIGINT) AS scenario_no,

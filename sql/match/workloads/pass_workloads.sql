@@ -27,7 +27,9 @@
 -- pairs_full     BIGINT   pairs without the mask
 -- logit_rows     BIGINT   rows that reach the head: those of the widest product after the layers if
 --                         its shapes are known, in chunks those of all, up to new_tokens; else one
---                         per request, in training one per token
+--                         per request, but one per token in training and of requests that
+--                         generate, since drafts are verified; one per request of a draft's pass,
+--                         of fewer layers than others of its phase
 -- source         VARCHAR  annotation, annotation without cached tokens (none were assumed),
 --                         annotation of tokens, shapes, or shapes of tokens
 CREATE VIEW pass_workloads AS
@@ -35,7 +37,7 @@ WITH launches AS (
     -- The first kernel of a layer and the moment when the host launched it.
     SELECT
         p.trace_id, p.rank, p.device, p.pass_id, p.series, p.direction, p.stage, p.tokens,
-        p.requests, p.start_ns, min(k.issued_ns) AS issued_ns
+        p.requests, p.num_layers, p.start_ns, min(k.issued_ns) AS issued_ns
     FROM passes AS p
     LEFT JOIN kernels AS k
         ON k.trace_id = p.trace_id AND k.device = p.device
@@ -52,14 +54,14 @@ points AS (
 hosts AS (
     SELECT
         trace_id, start_ns, end_ns, form, requests, new_tokens, cached_tokens, pairs, pairs_full,
-        source
+        logit_rows, source
     FROM _pass_notes
     WHERE device IS NULL
 ),
 hosted AS (
     SELECT
         p.trace_id, p.device, p.pass_id, n.form, n.requests, n.new_tokens, n.cached_tokens,
-        n.pairs, n.pairs_full, n.source
+        n.pairs, n.pairs_full, n.logit_rows, n.source
     FROM points AS p
     ASOF JOIN hosts AS n
         ON n.trace_id = p.trace_id AND n.form = p.form AND n.start_ns <= p.issued_ns
@@ -67,7 +69,7 @@ hosted AS (
     UNION ALL
     SELECT
         p.trace_id, p.device, p.pass_id, n.form, n.requests, n.new_tokens, n.cached_tokens,
-        n.pairs, n.pairs_full, n.source
+        n.pairs, n.pairs_full, n.logit_rows, n.source
     FROM points AS p
     ASOF JOIN _pass_notes AS n
         ON n.trace_id = p.trace_id AND n.device = p.device AND n.form = p.form
@@ -80,7 +82,8 @@ noted AS (
         arg_min(
             {
                 'requests': requests, 'new_tokens': new_tokens, 'cached_tokens': cached_tokens,
-                'pairs': pairs, 'pairs_full': pairs_full, 'source': source
+                'pairs': pairs, 'pairs_full': pairs_full, 'logit_rows': logit_rows,
+                'source': source
             }, form
         ) AS note
     FROM hosted
@@ -163,7 +166,7 @@ joined AS (
         note, a.load AS shape, CASE WHEN a.is_shared IS NOT TRUE THEN l.requests END AS requests,
         CASE WHEN a.is_shared IS NOT TRUE THEN l.tokens END AS given_tokens,
         coalesce(note.new_tokens, a.load.queries, given_tokens) AS new_tokens,
-        heads.most_rows, heads.all_rows
+        heads.most_rows, heads.all_rows, l.num_layers
     FROM launches AS l
     LEFT JOIN noted
         ON noted.trace_id = l.trace_id AND noted.device = l.device
@@ -197,7 +200,10 @@ SELECT
         END,
         CASE
             WHEN phase = 'training' THEN new_tokens
-            ELSE coalesce(note.requests, shape.sequences, requests)
+            WHEN num_layers < max(num_layers) OVER one_phase
+                THEN coalesce(note.requests, shape.sequences, requests)
+            WHEN phase = 'decode' THEN new_tokens
+            ELSE coalesce(note.logit_rows, note.requests, shape.sequences, requests)
         END
     ) AS logit_rows,
     CASE
@@ -205,4 +211,5 @@ SELECT
         WHEN shape IS NOT NULL THEN 'shapes'
         WHEN given_tokens IS NOT NULL THEN 'shapes of tokens'
     END AS source
-FROM joined;
+FROM joined
+WINDOW one_phase AS (PARTITION BY trace_id, device, phase);
