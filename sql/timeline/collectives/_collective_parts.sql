@@ -9,6 +9,32 @@ FROM _device_ops
 ANTI JOIN offloaded_operations USING (trace_id, kernel_id)
 WHERE class = 'communication';
 
+-- Number of ranks in a group, by the replica_groups of an XLA instruction: listed, {{0,1},{2,3}};
+-- as the shape of a list of devices, [2,2]<=[4]; or as axes of a mesh, mesh['a'=2,'b'=4] {'b'}, or
+-- parts of an axis, 'b':(1)2, whose last number is the size. Older versions do not quote the names.
+CREATE MACRO _replica_group_size(groups) AS
+coalesce(
+    TRY_CAST(regexp_extract(groups, '^\[\d+,(\d+)\]', 1) AS BIGINT),
+    length(string_split(nullif(regexp_extract(groups, '^\{\{([\d,]+)\}', 1), ''), ',')),
+    TRY_CAST(list_reduce(
+        list_transform(
+            string_split(
+                regexp_extract(replace(groups, '''', ''), '^mesh.* \{(.*)\}$', 1), ','
+            ),
+            LAMBDA axis: TRY_CAST(coalesce(
+                nullif(regexp_extract(axis, ':\(\d+\)(\d+)$', 1), ''),
+                split_part(list_filter(
+                    string_split(
+                        regexp_extract(replace(groups, '''', ''), '^mesh\[(.*?)\]', 1), ','
+                    ),
+                    LAMBDA size: starts_with(size, axis || '=')
+                )[1], '=', 2)
+            ) AS DOUBLE)
+        ),
+        LAMBDA ranks, size: ranks * size
+    ) AS BIGINT)
+);
+
 -- One row per device operation that is a collective, or the start or done half of one, with what
 -- the trace shows about it.
 --
@@ -136,8 +162,10 @@ instructions AS (
         parts.trace_id, parts.kernel_id,
         collective_half(parts.name) AS half,
         collective_start(parts.name, given.instruction) AS start_name,
-        nullif(regexp_extract(given.instruction, 'replica_groups=(.*?)(?:, [a-z]|$)', 1), '')
-            AS groups,
+        -- The devices of a mesh, if in another order, come before its axes.
+        nullif(regexp_extract(
+            given.instruction, 'replica_groups=(mesh.*? \{.*?\}|.*?)(?:, [a-z]|$)', 1
+        ), '') AS groups,
         list_transform(
             string_split(parts.shape, '|'),
             lambda shape: list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
@@ -149,10 +177,7 @@ instructions AS (
 sized AS (
     SELECT
         instructions.trace_id, kernel_id, half, start_name, groups,
-        coalesce(
-            TRY_CAST(regexp_extract(groups, '^\[\d+,(\d+)\]', 1) AS BIGINT),
-            length(string_split(nullif(regexp_extract(groups, '^\{\{([\d,]+)\}', 1), ''), ','))
-        ) AS group_size,
+        _replica_group_size(groups) AS group_size,
         -- The start half of a gather or a permutation lists its inputs beside its outputs.
         dtypes.bytes * CASE
             WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(elements)

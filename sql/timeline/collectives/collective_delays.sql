@@ -1,3 +1,6 @@
+-- A time in µs without what differences of doubles leave: 0, also for -7e-15.
+CREATE MACRO _without_noise(us) AS round(us, 6) + 0;
+
 -- One row per call of a collective and participating device: how far it arrived behind the others,
 -- split by cause.
 --
@@ -92,17 +95,17 @@ split AS (
         run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last,
         late_us, alone_us, waiting_us, exposed_waiting_us, others_waited_us,
         exposed_share, clock_trace_id, clock_offset_us, residual_us, unaligned_reason,
-        transfer_before_us, scale * late AS behind_us,
-        scale * computed AS compute_us,
-        scale * CASE WHEN is_first THEN 0 ELSE linked END AS link_us,
-        scale * CASE WHEN is_first THEN 0 ELSE begun - linked END AS earlier_us
+        transfer_before_us, _without_noise(scale * late) AS behind_us,
+        _without_noise(scale * computed) AS compute_us,
+        _without_noise(scale * CASE WHEN is_first THEN 0 ELSE linked END) AS link_us,
+        _without_noise(scale * CASE WHEN is_first THEN 0 ELSE begun - linked END) AS earlier_us
     FROM compared
 )
 SELECT
     run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last, late_us,
     alone_us, waiting_us, exposed_waiting_us, others_waited_us,
     CASE WHEN unaligned_reason IS NULL THEN exposed_share END AS exposed_share, behind_us,
-    behind_us - compute_us - link_us - earlier_us AS gap_us,
+    _without_noise(behind_us - compute_us - link_us - earlier_us) AS gap_us,
     CASE WHEN unaligned_reason IS NULL THEN compute_us END AS compute_us,
     CASE WHEN unaligned_reason IS NULL THEN link_us END AS link_us,
     CASE WHEN unaligned_reason IS NULL THEN earlier_us END AS earlier_us,
