@@ -219,7 +219,7 @@ WHERE list_min(places) > 0;
 -- E x (1 - (1 - k / E)^T) are expected to be read: those that some token chooses. Under expert
 -- parallelism a rank is expected to have E / G of the choices: a vector of integers among the
 -- inputs maps all G experts to its E, or an argument has the number of ranks; G is unknown if that
--- only tells that there are several. The second weights have a row for each value of a token.
+-- only tells that there are several. Weights are [E, 2 x I, H] and [E, H, I], or both turned.
 CREATE VIEW _op_products AS
 WITH templates AS (
     -- Only the numbers of elements of a template's buffers are those of its product.
@@ -291,8 +291,9 @@ sized AS (
 ),
 choices AS (
     SELECT
-        o.trace_id, o.work_id, o.a, o.b, o.v, o.a_bytes, o.b_bytes, o.v_bytes,
-        _dims_product(o.a[:-2]) AS tokens, o.o[-1] AS chosen,
+        o.trace_id, o.work_id, o.a, o.a_bytes, o.b_bytes, o.v_bytes, o.o[-1] AS chosen,
+        if(o.a[-1] = o.b[2] AND o.b[2] = o.v[3], [1, 3, 2], [1, 2, 3]) AS ax,
+        _dims_product(o.a[:-2]) AS tokens, list_select(o.b, ax) AS b, list_select(o.v, ax) AS v,
         list_filter(
             list_transform(range(len(o.types)), LAMBDA slot: _slot_dims(o.input_dims, slot)),
             LAMBDA dims, slot: len(dims) = 1 AND o.types[slot] IN ('int', 'long')
@@ -320,8 +321,7 @@ experts AS (
 SELECT
     trace_id, work_id, batch, m, n, try(k * packed) AS k,
     -- Wider than any product of two shapes.
-    TRY_CAST(2 * CAST(batch AS HUGEINT) * m * n * k * packed AS BIGINT) AS flop,
-    CAST(NULL AS BIGINT) AS first_flop,
+    TRY_CAST(2 * CAST(batch AS HUGEINT) * m * n * k * packed AS BIGINT) AS flop, NULL AS first_flop,
     _stored_items(a, a_repeats) * a_bytes + _stored_items(b, b_repeats) * b_bytes
     -- Operands of a byte or less give a result of two, or of the rule's type.
     + CAST(batch AS DOUBLE) * results * m * n

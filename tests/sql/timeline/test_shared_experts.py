@@ -56,3 +56,14 @@ def test_of_sglang_s_experts_on_several_ranks_the_rows_of_one_are_unknown(tmp_pa
     trace = experts(f"sglang::{name}_fused_experts", dims, types, argument, some)
     lake = yield trace.write(tmp_path / "t.json")
     assert lake.rows("SELECT m, flop FROM trace_ops") == [(rows, rows and 2 * rows * (8 * 16 + 16 * 4))]
+
+
+@in_one_lake
+def test_experts_of_int8_weights_have_them_turned(tmp_path):
+    # 8 experts of 64 -> 2 x 48 -> 64, as TensorRT-LLM lays out weights of INT8 for tokens in BF16.
+    dims = [[6, 64], [6, 2], [6, 2], [8, 64, 2 * 48], [], [8, 48, 64]]
+    trace = experts("trtllm::fused_moe", dims, [BF16, "int", "float", "signed char", "", "signed char"], 16, "1")
+    lake = yield trace.write(tmp_path / "t.json")
+    read = 8 * (1 - (1 - 2 / 8) ** 6) * 3 * 48 * 64
+    [(m, flop, moved)] = lake.rows("SELECT m, flop, bytes FROM trace_ops")
+    assert (m, flop, moved) == (12, 2 * 12 * 3 * 48 * 64, pytest.approx(2 * 2 * 6 * 64 + read))
