@@ -309,7 +309,7 @@ FROM moved;
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
 -- dtype               VARCHAR  type of the first input's elements, as in the table dtypes; of the
---                              largest's, the weights, if it runs all of the experts' half
+--                              largest other's, the weights, if it runs all of the experts' half
 -- m                   BIGINT   rows of a product's result, in all its batches, those gathered from
 --                              other ranks or scattered to them included; NULL if unknown
 -- n                   BIGINT   columns of it, before any gate
@@ -357,7 +357,9 @@ WITH works AS (
         ON _type_rules.trace_id = s.trace_id AND _type_rules.op_type = s.op_type
     LEFT JOIN dtypes AS weights
         ON rule IS NULL AND moves = 'experts'
-        AND weights.token = in_tokens[list_position(in_sizes, list_max(in_sizes))]
+        -- Few experts are smaller than a prompt's tokens, the first input.
+        AND weights.token
+            = in_tokens[2:][list_position(in_sizes[2:], list_max(in_sizes[2:]))]
     LEFT JOIN _matmul_work AS matmul
         ON matmul.trace_id = s.trace_id AND matmul.shape_id = s.shape_id
     LEFT JOIN _attention_work AS attention

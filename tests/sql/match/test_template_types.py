@@ -112,3 +112,12 @@ def test_a_kernel_of_all_of_the_experts_half_computes_in_the_type_of_its_weights
             " WHERE display_name = 'DispatchFFNCombine' AND pass_id = 1",
         )
     assert found == [("template", named, "inputs", peak)]
+
+
+def test_the_weights_of_few_experts_are_smaller_than_the_tokens_of_a_prompt(tmp_path):
+    half = product("DispatchFFNCombine", "8192,7168;1,7168,4096;1,2048,7168;8192,8", "8192,7168")
+    table = write_table(tmp_path / "kernel_details.csv", half | {"Input Data Types": "DT_BF16;INT8;INT8;INT32"})
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(table)
+        # 117 MB of tokens, 29 MB and 15 MB of weights.
+        assert ask(lake, "SELECT dtype FROM ascend_operators") == [("int8",)]
