@@ -117,6 +117,7 @@ def one_layer_model(
     ffn_in_trace: int | None = None,
     note: str | None = None,
     attention: tuple[str, str, Sequence[Any], Sequence[str] | None, Sequence[str] | None] | None = None,
+    rotation: str | None = None,
 ) -> Path:
     """Write the prefill of one request by a decoder whose layers have five kernels, engine and modules as in vLLM.
 
@@ -138,6 +139,7 @@ def one_layer_model(
         ffn_in_trace: another width of the MLP in the trace.
         note: annotation of the engine; nothing for an empty one.
         attention: another kernel of the attention, its operator, and the operator's inputs: shapes, types and values.
+        rotation: a kernel before the attention that rotates queries and keys.
     """
     trace = Trace()
     wide = ffn_in_trace or ffn
@@ -176,6 +178,8 @@ def one_layer_model(
         begin = host
         run("_C::fused_add_rms_norm", [[tokens, hidden], [tokens, hidden], [hidden], []], "vllm::rms_norm_kernel", 3)
         run("aten::mm", [[tokens, hidden], [hidden, qkv]], GEMM, 10)
+        if rotation:
+            run("_C::rotate", [[tokens, qkv]], rotation, 2)
         run(op, dims, kernel, 20, types, values)
         run("aten::mm", [[tokens, heads * head_dim], [heads * head_dim, hidden]], GEMM, 8)
         run("aten::mm", [[tokens, hidden], [hidden, 2 * wide]], GEMM, 12)

@@ -346,8 +346,7 @@ CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
         s.trace_id, s.shape_id, rule, coalesce(weights.dtype, s.dtype) AS dtype,
-        CASE WHEN NOT is_buffer THEN m END AS m, n, k,
-        causal, caveat, in_bytes, out_bytes, unknown,
+        CASE WHEN NOT is_buffer THEN m END AS m, n, k, causal, caveat, in_bytes, out_bytes, unknown,
         CASE WHEN NOT is_buffer THEN coalesce(matmul.flop, attention.flop) END AS flop,
         CASE WHEN is_buffer THEN matmul.flop ELSE attention.flop_bound END AS flop_bound,
         coalesce(matmul.fits, attention.fits) AS fits, moved_bytes, moved_bound, moved_note
@@ -358,8 +357,7 @@ WITH works AS (
     LEFT JOIN dtypes AS weights
         ON rule IS NULL AND moves = 'experts'
         -- Few experts are smaller than a prompt's tokens, the first input.
-        AND weights.token
-            = in_tokens[2:][list_position(in_sizes[2:], list_max(in_sizes[2:]))]
+        AND weights.token = in_tokens[2:][list_position(in_sizes[2:], list_max(in_sizes[2:]))]
     LEFT JOIN _matmul_work AS matmul
         ON matmul.trace_id = s.trace_id AND matmul.shape_id = s.shape_id
     LEFT JOIN _attention_work AS attention

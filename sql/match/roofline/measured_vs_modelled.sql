@@ -49,7 +49,8 @@ measured AS (
         p.trace_id, p.rank, p.device, p.pass_id, m.layer_kind,
         coalesce(r.unit, 'other') AS part,
         CASE WHEN r.unit IS NULL THEN 'unmapped' ELSE r.state END AS state,
-        count(*) AS kernel_count, sum(r.dur_ns) AS spent_ns
+        count(*) AS kernel_count, sum(r.dur_ns) AS spent_ns,
+        bool_or(r.unit = 'rope' AND contains(lower(m.display_name), 'norm')) AS norms_and_rotates
     FROM passes_known AS p
     JOIN _pass_kernel_roofs AS r
         ON r.trace_id = p.trace_id AND r.device = p.device
@@ -108,7 +109,11 @@ placed AS (
     LEFT JOIN homes AS u
         ON u.trace_id = p.trace_id AND u.device = p.device
         AND u.pass_id = p.pass_id AND u.layer_kind = o.layer_kind AND u.op = o.op
-    WHERE o.category <> 'network'
+    LEFT JOIN measured AS m
+        ON m.trace_id = p.trace_id AND m.device = p.device
+        AND m.pass_id = p.pass_id AND m.layer_kind = o.layer_kind AND m.norms_and_rotates
+    -- The kernel that rotates queries and keys moves them; one that norms them as well, once.
+    WHERE o.category <> 'network' AND (o.op <> 'qk_norm' OR m.trace_id IS NULL)
 ),
 modelled AS (
     SELECT

@@ -90,6 +90,22 @@ def test_the_norms_of_queries_and_keys_are_in_the_bound_of_the_norms_that_their_
     assert ("qk_norm",) not in missing
 
 
+def test_queries_and_keys_that_the_kernel_norms_which_rotates_them_are_not_in_the_bound_of_the_norms(tmp_path):
+    """64 tokens, 2 layers, BF16: two norms of 256 wide, each residual and hidden state in and out; heads 4 + 2 of 64."""
+    moved = {}
+    with Lake(tmp_path / "lake") as opened:
+        for name in ("vllm::rotary_embedding_kernel", "tensorrt_llm::kernels::fusedQKNormRopeKernel"):
+            opened.ingest(one_layer_model(tmp_path, name.rpartition(":")[2], rotation=name))
+            opened.explain(name.rpartition(":")[2], tiny_config(tmp_path, model_type="qwen3"))
+            query = "SELECT part, bytes FROM measured_vs_modelled JOIN traces USING (trace_id) WHERE trace = $1"
+            moved[name] = dict(opened.rows(f"{query} AND layer_kind = 'gqa+dense'", [name.rpartition(":")[2]]))
+    apart, fused = moved.values()
+    assert apart["norm"] - fused["norm"] == pytest.approx(2 * 64 * 2 * (4 + 2) * 64 * 2, rel=0.01)
+    assert fused["norm"] == pytest.approx(2 * 64 * 2 * 4 * 256 * 2, rel=0.01)
+    assert apart["rope"] == fused["rope"]
+    assert "qk_norm" not in fused
+
+
 def test_products_are_never_quicker_than_their_bound(lake):
     """On a chip with the right peak: products of all three models, by shapes and by the template."""
     rows = lake.rows(
