@@ -27,7 +27,9 @@
 -- is_whole      BOOLEAN  FALSE for a pass that lacks layers
 CREATE VIEW _step_spans AS
 WITH devices AS (
-    SELECT trace_id, device, count(issued_by) > 0 AS has_launches
+    -- Without recorded launches, the operators of a few kernels do not place the work of steps.
+    SELECT
+        trace_id, device, count(launch_id) > 0 OR 2 * count(issued_by) > count(*) AS has_launches
     FROM kernels
     GROUP BY trace_id, device
 ),
