@@ -20,7 +20,7 @@ def test_operators_are_known_without_launches_where_kernels_name_them(tmp_path):
             event["args"] = event["args"] | {"External id": 77}
     lake = yield trace.write(tmp_path / "trace.json")
     assert lake.rows("SELECT launch_id, op_name FROM kernels") == [(None, "aten::mm")]
-    assert message(lake, "without_launch").endswith("known only where the operations name them")
+    assert message(lake, "without_launch").endswith("only those that name their operator are linked to the host")
 
 
 @in_one_lake
