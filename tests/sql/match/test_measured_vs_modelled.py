@@ -91,7 +91,7 @@ def test_the_norms_of_queries_and_keys_are_in_the_bound_of_the_norms_that_their_
 
 
 def test_queries_and_keys_that_the_kernel_norms_which_rotates_them_are_not_in_the_bound_of_the_norms(tmp_path):
-    """64 tokens, 2 layers, BF16: two norms of 256 wide, each residual and hidden state in and out; heads 4 + 2 of 64."""
+    """64 tokens, 2 layers, BF16: two norms 256 wide, each residual and hidden state in and out; 4 + 2 heads of 64."""
     moved = {}
     with Lake(tmp_path / "lake") as opened:
         for name in ("vllm::rotary_embedding_kernel", "tensorrt_llm::kernels::fusedQKNormRopeKernel"):
