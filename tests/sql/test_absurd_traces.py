@@ -145,9 +145,12 @@ def test_every_relation_answers_whatever_the_times_and_arguments_of_a_trace(tmp_
         nobody_is_set_aside(lake)
 
 
-def test_widths_of_an_attention_beyond_64_bits_are_unknown(tmp_path):
-    with lake_of(tmp_path, {name: trace for name, trace in hostile(497).items() if name.startswith("kineto")}) as lake:
-        lake.rows("FROM operator_works")
+@pytest.mark.parametrize(
+    ("seed", "kind", "relation"), [(497, "kineto", "operator_works"), (336167, "ascend", "ascend_operators")]
+)
+def test_widths_of_an_attention_beyond_64_bits_are_unknown(tmp_path, seed, kind, relation):
+    with lake_of(tmp_path, {name: trace for name, trace in hostile(seed).items() if name.startswith(kind)}) as lake:
+        lake.rows(f"FROM {relation}")
         nobody_is_set_aside(lake)
 
 

@@ -69,7 +69,7 @@ layouts AS (
     SELECT
         tensors.trace_id, shape_id, factor, q, k, mask, rope, result, kv_len,
         lengths[1] AS lengths,
-        block_table[2] * k[-2] AS room,
+        try(block_table[2] * k[-2]) AS room,
         block_table IS NOT NULL AS is_paged,
         len(q) = 3 AND (q[3] > widest.value OR block_table IS NULL AND q[3] <> k[3]) AS is_wide,
         len(q) = 4 AND q[2] <= most.value AND CASE

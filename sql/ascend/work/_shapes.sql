@@ -8,7 +8,7 @@ END;
 -- filled up to whole blocks.
 CREATE MACRO _dense(dims, format) AS CASE
     WHEN _block(dims, format) IS NULL THEN dims
-    ELSE list_concat(dims[1:len(dims) - 4], [dims[-3] * dims[-2], dims[-4] * dims[-1]])
+    ELSE list_concat(dims[1:len(dims) - 4], [try(dims[-3] * dims[-2]), try(dims[-4] * dims[-1])])
 END;
 
 -- One row per trace and distinct work of its Ascend kernels: type, shapes, element types, formats.

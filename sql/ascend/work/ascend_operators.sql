@@ -202,8 +202,8 @@ parts AS (
         CASE
             WHEN r.moves = 'keys' AND s.inputs[r.rope_slot + 1] IS NOT NULL
                 AND s.inputs[r.b_slot + 1] = s.inputs[r.v_slot + 1]
-                AND _elements(s.inputs[r.b_slot + 1]) = s.inputs[r.a_slot + 1][-1]
-                    * s.inputs[r.b_slot + 1][1] * s.inputs[r.b_slot + 1][-2]
+                AND _elements(s.inputs[r.b_slot + 1]) = try(s.inputs[r.a_slot + 1][-1]
+                    * s.inputs[r.b_slot + 1][1] * s.inputs[r.b_slot + 1][-2])
                 THEN s.in_sizes[r.v_slot + 1]
             ELSE 0
         END AS twice_bytes,
@@ -229,7 +229,7 @@ measured AS (
         -- and the tokens of a block second to last: [blocks, tokens, width], [blocks, heads,
         -- tokens, width], or [blocks, heads, slices, tokens, width of a slice].
         part_bytes / nullif(
-            CASE WHEN block_table IS NULL THEN requests * key_bound ELSE b[1] * b[-2] END, 0
+            try(CASE WHEN block_table IS NULL THEN requests * key_bound ELSE b[1] * b[-2] END), 0
         ) AS key_bytes,
         -- Weights are [experts, inner dimension, columns].
         CASE WHEN len(b) > 2 THEN b[1] ELSE 1 END AS experts,
