@@ -93,13 +93,13 @@ listed AS (
 ),
 counted AS (
     SELECT
-        trace_id, first_event, work, place, sum(TRY_CAST(cell AS DOUBLE)) AS total,
+        trace_id, first_event, work, place, fsum(TRY_CAST(cell AS DOUBLE)) AS total,
         count(TRY_CAST(cell AS DOUBLE)) AS cells_with_a_number
     FROM listed
     GROUP BY trace_id, first_event, work, place
 ),
 averages AS (
-    SELECT work, header, sum(total) / nullif(sum(cells_with_a_number), 0) AS mean
+    SELECT work, header, fsum(total) / nullif(sum(cells_with_a_number), 0) AS mean
     FROM counted
     JOIN _pmu_heads USING (trace_id, first_event, place)
     GROUP BY work, header
