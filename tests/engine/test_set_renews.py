@@ -50,8 +50,10 @@ def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, 
     assert len(lineage.reached("model")) < 5
     made.clear()
     s1_lake.set("renamed", run="nightly")
+    # Links between ranks are a run's, and what they exchange tells whose tokens a pass has.
     assert modules.stored() & {*made} == lineage.reached("run") == {
         "_own_finding_values", "_worst_collectives", "collectives", "step_costs",
+        "pass_workloads", "_kernel_maps", "_pass_units", "best_times",
     }  # fmt: skip
     made.clear()
     # Rules, not settings: all of it.
