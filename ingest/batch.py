@@ -19,7 +19,7 @@ from ..engine.errors import InputError
 from ..engine.secrets import redact
 from ..engine.storage.files import Staging, remove_dead_staging
 from ..engine.storage.layout import Layout, is_lake
-from .ascend.folder import ascend_folders, is_unread, is_worker
+from .ascend.folder import ascend_folders, is_unread
 from .ascend.table import HEADER_LIMIT
 from .databases.exports import is_known
 from .databases.folder import table_files
@@ -95,7 +95,7 @@ def _in_folder(folder: Path) -> list[str | Failed]:
     if table_files(folder):
         return [str(folder)]
     ranks = ascend_folders(folder)
-    workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
+    captures = {capture for rank in ranks for capture in rank.captures}
     taken = {file for rank in ranks for file in rank.files}
     outputs = {rank.path for rank in ranks}
     found = [str(output) for output in outputs]
@@ -106,7 +106,7 @@ def _in_folder(folder: Path) -> list[str | Failed]:
             is_trace = name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)
             if is_trace and file.is_symlink() and not file.exists():
                 failed.append(Failed(str(file), f"{file}: {TO_NOTHING}"))
-            if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
+            if not file.is_file() or file in taken or captures.intersection(file.absolute().parents):
                 # Anything else in a rank's folder belongs to the same trace.
                 continue
             if here in outputs and is_unread(name):

@@ -20,7 +20,10 @@ from .source import STDIN
 #: The fault of a dangling link.
 TO_NOTHING = "a symbolic link to nothing, or to itself."
 #: Names that every rank's files have; the folder's name is more specific.
-_COMMON_NAMES = re.compile(r"kernel_details|trace_view|op_summary_(slice_)?[\d_]+|msprof_(slice_\d+_)?\d+")
+_COMMON_NAMES = re.compile(
+    r"kernel_details|trace_view|op_summary_(slice_)?[\d_]+|msprof_(slice_\d+_)?\d+"
+    r"|ascend_(pytorch|mindspore)_profiler(_\d+)?"
+)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ _TRACES = re.compile(
     re.IGNORECASE,
 )
 _XSPACE = re.compile(r"\.xplane\.pb(\.gz|\.zst)?$", re.IGNORECASE)
+#: CANN's folder of tables, and the database of the same capture beside it.
+_MSPROF, _MSPROF_DATABASE = "mindstudio_profiler_output", re.compile(r"msprof_\d+\.db")
 AXES = ("tp", "ep", "dp", "pp")
 RANKS = ("rank", *(f"{axis}_rank" for axis in AXES))
 OF_RUN = "files of the run"
@@ -122,6 +124,7 @@ def repeats(files: Iterable[Path]) -> dict[Path, str]:
     """Return the redundant ones among a folder's traces, each with the reason.
 
     JAX writes a capture both as an XSpace, which has more, and as Chrome traces. SGLang merges the traces of ranks.
+    CANN's exporter puts a database beside the folder of its tables.
     """
     folders: dict[Path, set[str]] = {}
     for file in files:
@@ -131,6 +134,8 @@ def repeats(files: Iterable[Path]) -> dict[Path, str]:
         spaces = {stem_of(name): name for name in sorted(names) if _XSPACE.search(name)}
         for name in names - set(spaces.values()):
             stem = stem_of(name)
+            if _MSPROF in names and _MSPROF_DATABASE.fullmatch(name):
+                found[folder / name] = f"{_MSPROF} is the same capture."
             if spaces and (stem in spaces or stem == "perfetto_trace"):
                 space = spaces.get(stem, next(iter(spaces.values())))
                 found[folder / name] = f"{space} is the same capture, and says more."

@@ -22,7 +22,8 @@ _UNREAD = re.compile(r"(task_time|operator_memory|memory_record)(_slice)?(_\d+)*
 _OUTPUT = "ASCEND_PROFILER_OUTPUT"
 #: `<host>_<pid>_<time>_ascend_pt`, `dp0_pp0_tp0_dcp0_ep0_rank0_<time>_ascend_pt`, `..._ascend_ms`.
 _WORKER = re.compile(r"(?P<name>.+)_ascend_(pt|ms)")
-_DATABASE = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d+)\.db")
+#: The framework's database, beside its tables or instead of them. Only that of several ranks names the rank.
+_DATABASE = re.compile(r"ascend_(?:pytorch|mindspore)_profiler(?:_(\d+))?\.db")
 _INFO = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _DEVICE = re.compile(r"device_(\d+)")
 _CAPTURE = re.compile(r"PROF_\w+")
@@ -63,6 +64,16 @@ class AscendFolder:
     def device(self) -> int:
         """The device of tables that do not name one."""
         return device_of(self.path, self.worker)
+
+    @property
+    def captures(self) -> set[Path]:
+        """The folders whose files are all of this trace: the rank's, or CANN's raw ones beside the framework's output.
+
+        A rank's folder that was renamed is not known as one, and may hold other traces.
+        """
+        if is_worker(self.worker):
+            return {self.worker}
+        return set(self.worker.glob("PROF_*")) if self.path.name == _OUTPUT else set()
 
     def facts(self) -> dict[str, Any]:
         """Return columns of the catalog entry from the folders' names and the profiler's notes."""
@@ -161,8 +172,9 @@ def ascend_folders(path: Path) -> list[AscendFolder]:
             files = _files_of(folder, [name for name in names if (folder / name).is_file()])
         if files:
             found.append(AscendFolder(folder, files, worker_of(folder.absolute())))
-    framework = {one.worker for one in found if one.path.name == _OUTPUT}
-    return [one for one in found if one.path.name == _OUTPUT or one.worker not in framework]
+    framework = [one for one in found if one.path.name == _OUTPUT]
+    places = {place for one in framework for place in (one.worker, *one.captures)}
+    return [one for one in found if one in framework or places.isdisjoint((one.worker, *one.path.absolute().parents))]
 
 
 def _files_of(folder: Path, names: list[str]) -> tuple[Path, ...]:
@@ -170,6 +182,10 @@ def _files_of(folder: Path, names: list[str]) -> tuple[Path, ...]:
     timeline = next((chosen for rule in _TIMELINES if (chosen := [name for name in names if rule.fullmatch(name)])), [])
     if not kernels and folder.name != _OUTPUT:
         return ()
+    databases = [name for name in names if _DATABASE.fullmatch(name)]
+    if not kernels and databases:
+        # It has what the timeline has.
+        kernels, timeline = databases, []
     companions = [name for name in names if _COMPANIONS.fullmatch(name)]
     return tuple(folder / name for name in (*kernels, *timeline, *companions))
 

@@ -188,7 +188,10 @@ class Msprof:
         """Define the tasks as joins with their descriptions."""
         self.tables = tables
         self.parts = [_TASKS, _COLLECTIVES, _OPERATORS, _CALLS, _RANGES, _STEPS]
-        tables.define(_TASKS.table, self._task_query())
+        #: Heads of the counters.
+        self._counters: list[str] = []
+        if "TASK" in tables.columns:
+            tables.define(_TASKS.table, self._task_query())
         listed, more = "p.connectionId", ""
         if "CONNECTION_IDS" in tables.columns:
             listed, more = (
@@ -198,9 +201,10 @@ class Msprof:
                     " ON c.id = p.connectionId"
                 ),
             )
-        tables.define(
-            _OPERATORS.table, f"SELECT p.*, '[' || {listed} || ']' AS connections FROM PYTORCH_API AS p{more}"
-        )
+        if "PYTORCH_API" in tables.columns:
+            tables.define(
+                _OPERATORS.table, f"SELECT p.*, '[' || {listed} || ']' AS connections FROM PYTORCH_API AS p{more}"
+            )
         if "deviceId" not in tables.columns.get(_COLLECTIVES.table, ("deviceId",)):
             self._add_devices()
         self._device = self._only_device()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ MAGIC = b"SQLite format 3\0"
 _FETCHED = 2048
 #: Values in one list of a statement, below the limit of any version of SQLite.
 _LISTED = 500
+_MISSING = re.compile(r"no such column: ([\w.]+)")
 _DAMAGED_NAMES = "a SQLite database that is damaged: a name in its schema is not UTF-8. Copy it again."
 
 
@@ -73,12 +75,22 @@ class SqliteTables:
                 self.columns[name] = self._columns(_name(name))
 
     def define(self, table: str, query: str) -> None:
-        """Define a table as the rows of a query; if the file lacks what it reads, there is no such table."""
-        try:
-            self.columns[table] = self._columns(f"({query})")
-            self._queries[table] = query
-        except sqlite3.Error:
-            self.columns.pop(table, None)
+        """Define a table as the rows of a query. Columns that the file lacks are NULL.
+
+        If it lacks more than columns, the table has none, and its rows cannot be read.
+        """
+        read, columns = query, list[str]()
+        while not columns:
+            try:
+                columns = self._columns(f"({read})")
+            except sqlite3.Error as error:
+                missing = _MISSING.fullmatch(str(error))
+                given = re.sub(rf"\b{re.escape(missing[1])}\b", "NULL", read) if missing else read
+                if given == read:
+                    read = query
+                    break
+                read = given
+        self._queries[table], self.columns[table] = read, columns
 
     def count(self, table: str) -> int:
         """Return the highest row number: rows are numbered from 1, and none was deleted.

@@ -1,11 +1,13 @@
 """What an Ascend profiler leaves of one rank is one trace, with its companions and what its folders' names say."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from tracelake.lake import Lake
+from tracelake.synthetic.databases import write_msprof
 
 from ...support import data_file, ingest_into, trace_bytes
 
@@ -279,3 +281,47 @@ def test_a_capture_of_the_exporter_is_called_by_its_folder_and_its_device(tmp_pa
         write(folder, {f"op_summary_{device}_1_20260101120000.csv": SUMMARY.format(device)})
     results = ingest_into(Lake(tmp_path / "lake"), tmp_path)
     assert sorted(result.trace for result in results) == [f"{CAPTURE}_device_5", f"{CAPTURE}_device_6"]
+
+
+def test_the_database_of_a_rank_s_folder_is_read_where_it_has_no_table_of_kernels(tmp_path):
+    for rank in (0, 1):
+        output = tmp_path / "run" / f"host_{rank}_2026010112000000{rank}_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+        write(output, {"step_trace_time.csv": STEPS.replace("0.125", f"0.{rank}"), "trace_view.json": "[]"})
+        write_msprof(output / f"ascend_pytorch_profiler_{rank}.db")
+    both = rank_folder(tmp_path / "both")
+    write_msprof(both / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_5.db")
+    lake = Lake(tmp_path / "lake")
+    ingest_into(lake, tmp_path / "run", tmp_path / "both")
+    # 9 events of the database and a row of steps; with both, only what the tables and the time line have.
+    assert lake.rows("SELECT trace, rank, event_count FROM traces ORDER BY rank") == [
+        ("host_0_20260101120000000", 0, 10),
+        ("host_1_20260101120000001", 1, 10),
+        ("dp0_pp0_tp1_dcp0_ep1_rank5_20260101120000000", 5, 9),
+    ]
+
+
+def test_of_databases_that_were_gathered_in_a_folder_each_is_a_trace(tmp_path):
+    (tmp_path / "all").mkdir()
+    write_msprof(tmp_path / "all" / "ascend_pytorch_profiler_0.db")
+    again = write_msprof(tmp_path / "all" / "ascend_pytorch_profiler_1.db")
+    connection = sqlite3.connect(again)
+    connection.execute("UPDATE TASK SET endNs = endNs + 1")
+    connection.commit()
+    connection.close()
+    results = ingest_into(Lake(tmp_path / "lake"), tmp_path / "all")
+    assert sorted(result.trace for result in results) == ["ascend_pytorch_profiler_0", "ascend_pytorch_profiler_1"]
+
+
+def test_the_database_beside_the_exporter_s_tables_is_the_same_capture(tmp_path):
+    folder = tmp_path / CAPTURE
+    write(folder / "mindstudio_profiler_output", {"op_summary_20260101120000.csv": OP_SUMMARY})
+    write_msprof(folder / "msprof_20260101120000.db")
+    [result] = ingest_into(Lake(tmp_path / "lake"), tmp_path)
+    assert (result.trace, result.events) == (CAPTURE, 2)
+
+
+def test_what_cann_left_beside_the_output_is_the_same_capture_whatever_the_rank_s_folder_is_called(tmp_path):
+    folder = rank_folder(tmp_path, "renamed")
+    write_msprof(folder / "PROF_000001_20260101120000000_ABCDEF" / "msprof_20260101120000.db")
+    [result] = ingest_into(Lake(tmp_path / "lake"), tmp_path)
+    assert Path(result.source).name == "ASCEND_PROFILER_OUTPUT"

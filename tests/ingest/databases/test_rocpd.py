@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tracelake.ingest.one import Ingested
 from tracelake.lake import Lake
 from tracelake.synthetic.databases import GUID, SECRETS, write_rocpd
 
@@ -208,3 +209,32 @@ def test_categories_of_rocm_systems_profiler_are_those_of_rocprofv3(tmp_path):
     assert lake.rows("SELECT json_extract_string(metadata, '$.files[0].not_read') FROM traces") == [
         ('{"rocpd_graph_launch":2}',)
     ]
+
+
+#: Changes to the database of `write_rocpd`, with the events read and rejected, and the first reason.
+LACKING = {
+    "another name": ("ALTER TABLE rocpd_info_kernel_symbol_u DROP COLUMN display_name", 12, 0, None),
+    "no size": ("ALTER TABLE rocpd_kernel_dispatch_u DROP COLUMN workgroup_size_y", 12, 0, None),
+    "no target": ("ALTER TABLE rocpd_memory_copy_u DROP COLUMN dst_agent_id", 12, 0, None),
+    "no text": ("ALTER TABLE rocpd_event_u DROP COLUMN extdata", 12, 0, None),
+    "no start": (
+        "ALTER TABLE rocpd_memory_copy_u DROP COLUMN start", 11, 1,
+        "copies of rocpd: its rows from here on cannot be read: no such table: rocpd_track",
+    ),
+    "no symbols": (
+        "DROP TABLE rocpd_info_kernel_symbol_u", 8, 1,
+        "kernels of rocpd: its rows from here on cannot be read: no such table: main.rocpd_info_kernel_symbol_u",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", list(LACKING))
+def test_rows_are_read_without_a_column_and_a_table_that_cannot_be_read_is_counted(tmp_path, change):
+    path = write_rocpd(tmp_path / "other.db")
+    query, events, rejected, reason = LACKING[change]
+    connection = sqlite3.connect(path)
+    connection.execute(query)
+    connection.close()
+    [result] = Lake(tmp_path / "lake").ingest(path, events_only=True)
+    assert isinstance(result, Ingested)
+    assert (result.events, result.rejected, result.reason or None) == (events, rejected, reason)
