@@ -102,7 +102,8 @@ def doubts(store: Store, trace_id: str) -> list[str]:
     """Return why the passes and layers of a trace may not be those of its model, a sentence each."""
     rows = store.rows(
         "SELECT format('{:.0f} {} {}.', value, unit, message) FROM layer_checks WHERE trace_id = $1 "
-        "AND \"check\" IN ('interleaved_layers', 'layers_between_marks') AND severity <> 'ok' ORDER BY \"check\"",
+        "AND \"check\" IN ('interleaved_layers', 'layers_between_marks', 'uneven_collectives') AND severity <> 'ok' "
+        'ORDER BY "check"',
         [trace_id],
     )
     return [sentence for (sentence,) in rows]

@@ -1,11 +1,12 @@
 -- One row per trace with kernels and check of its layers. Were passes found, do they explain
 -- every anchor, do they hold most of the work, does each layer end before the next one begins,
--- does each layer that chooses experts run them, and does a number of layers that was given
--- agree with the marks of passes? Layers that overlap the next one by more than a twentieth of
--- their length may run concurrently. If a quarter or more of the layers that choose experts run
--- none, and the layers after these do, two micro-batches take turns. A mark is sure if it
--- happens once per pass: more attentions between two of them than a pass has layers contradict
--- that number, unless what is unusual among them is at the ends of passes of that number alone.
+-- does each layer that chooses experts run them, do the layers of a compiled program hold as many
+-- collectives each, and does a number of layers that was given agree with the marks of passes?
+-- Layers that overlap the next one by more than a twentieth of their length may run concurrently.
+-- If a quarter or more of the layers that choose experts run none, and the layers after these do,
+-- two micro-batches take turns. A mark is sure if it happens once per pass: more attentions between
+-- two of them than a pass has layers contradict that number, unless what is unusual among them is
+-- at the ends of passes of that number alone.
 --
 -- key: trace_id, check
 --
@@ -79,6 +80,23 @@ marked AS (
         ])
     GROUP BY p.trace_id
 ),
+-- A compiler may run the collectives of a layer within the one before it, or those of all layers
+-- within the first.
+uneven AS (
+    SELECT
+        trace_id,
+        100 * sum(greatest(comm_count - mean_count, 0)) / nullif(sum(comm_count), 0) AS moved_pct
+    FROM (
+        SELECT
+            l.trace_id, l.comm_count,
+            avg(l.comm_count) OVER (PARTITION BY l.trace_id, l.device, l.pass_id) AS mean_count
+        FROM layers AS l
+        JOIN passes AS p
+            ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
+        WHERE p.pass_source = 'program run' AND p.complete
+    )
+    GROUP BY trace_id
+),
 measures AS (
     SELECT
         trace_id,
@@ -88,12 +106,14 @@ measures AS (
         CASE WHEN found.trace_id IS NULL THEN 0 ELSE coalesce(outside_pct, 0) END AS outside_passes,
         coalesce(overlapping.layer_count, 0) AS overlapping_layers,
         coalesce(interleaved.layer_count, 0) AS interleaved_layers,
+        coalesce(uneven.moved_pct, 0) AS uneven_collectives,
         coalesce(marked.layer_count, 0) AS layers_between_marks
     FROM (SELECT DISTINCT trace_id FROM kernels) AS with_kernels
     LEFT JOIN found USING (trace_id)
     LEFT JOIN covered USING (trace_id)
     LEFT JOIN overlapping USING (trace_id)
     LEFT JOIN interleaved USING (trace_id)
+    LEFT JOIN uneven USING (trace_id)
     LEFT JOIN marked USING (trace_id)
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message

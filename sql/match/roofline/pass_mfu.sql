@@ -1,4 +1,4 @@
--- One row per forward pass and time basis: how much of the chip's peak its FLOP use.
+-- One row per pass and time basis: how much of the chip's peak its FLOP use.
 --
 -- MFU is the time that the rank's FLOP take at the peaks of the types they are computed in, over
 -- the time: wall is from the first kernel's start to the last one's end, including the parts before
@@ -75,7 +75,7 @@ WITH ordered AS (
 ),
 passed AS (
     SELECT
-        o.trace_id, o.rank, o.device, o.pass_id, count(*) AS kernel_count,
+        o.trace_id, o.rank, o.device, o.pass_id, p.direction, count(*) AS kernel_count,
         sum(o.dur_ns) AS sum_ns, max(o.end_ns) - min(o.start_ns) AS wall_ns,
         -- Each adds the time that it extends beyond all that started before it.
         sum(greatest(o.end_ns - greatest(o.start_ns, coalesce(o.before_ns, o.start_ns)), 0))
@@ -85,10 +85,14 @@ passed AS (
         coalesce(sum(o.dur_ns) FILTER (o.state = 'unmapped'), 0) AS unmapped_ns,
         sum(o.counted_flop) AS flop,
         sum(o.counted_flop) FILTER (o.flop_source = 'template') AS template_flop,
-        sum(o.counted_flop) FILTER (s.phase = 'recompute') AS recomputed_flop,
+        -- Of two equal computations XLA may keep the later one's path for a forward pass.
+        sum(o.counted_flop) FILTER (
+            s.phase = 'recompute' AND p.direction IS DISTINCT FROM 'forward'
+        ) AS recomputed_flop,
         -- What autograd does not record in a layer is not trained, but part of the forward pass.
         sum(o.counted_flop) FILTER (
-            s.phase = 'forward' OR (s.phase IS NULL AND o.layer_id IS NOT NULL)
+            s.phase = 'forward' OR (s.phase = 'recompute' AND p.direction = 'forward')
+            OR (s.phase IS NULL AND o.layer_id IS NOT NULL)
         ) AS forward_flop,
         coalesce(sum(o.counted_flop) FILTER (s.phase = 'backward'), 0) AS backward_flop,
         list(DISTINCT o.flop_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
@@ -105,7 +109,9 @@ passed AS (
     FROM ordered AS o
     LEFT JOIN operator_categories AS c ON c.category = o.category
     LEFT JOIN kernel_scopes AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
-    GROUP BY o.trace_id, o.rank, o.device, o.pass_id
+    JOIN passes AS p
+        ON p.trace_id = o.trace_id AND p.device = o.device AND p.pass_id = o.pass_id
+    GROUP BY o.trace_id, o.rank, o.device, o.pass_id, p.direction
 ),
 models AS (
     SELECT
@@ -122,7 +128,7 @@ models AS (
 ),
 based AS (
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, p.kernel_count, p.sum_ns, p.mapped_ns,
+        p.trace_id, p.rank, p.device, p.pass_id, p.direction, p.kernel_count, p.sum_ns, p.mapped_ns,
         p.overhead_ns, p.unmapped_ns, p.flop, p.template_flop, p.recomputed_flop, p.covered_ns,
         p.multiplying_ns, p.peak_us, p.priced_flop, p.moved_ns, p.moving_ns, p.bytes, p.peak_gbps,
         p.roof_us, p.sources, p.has_attention, m.gpus,
@@ -143,7 +149,10 @@ based AS (
 ),
 shares AS (
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, w.phase, p.b.basis AS time_basis,
+        p.trace_id, p.rank, p.device, p.pass_id,
+        -- No workload is that of a backward pass alone.
+        CASE WHEN p.direction IS NULL THEN w.phase ELSE 'training' END AS phase,
+        p.b.basis AS time_basis,
         p.b.time_ns / 1000.0 AS time_us, p.kernel_count, p.sum_ns / 1000.0 AS sum_us,
         p.mapped_ns / 1000.0 AS mapped_us, p.overhead_ns / 1000.0 AS overhead_us,
         p.unmapped_ns / 1000.0 AS unmapped_us,

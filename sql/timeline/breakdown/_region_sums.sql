@@ -17,17 +17,20 @@
 -- own_ns        DOUBLE   part of self_ns in operations of the region itself, ns
 -- start_ns      BIGINT   start of the first operation, ns
 -- end_ns        BIGINT   end of the last, ns
--- busy_ns       DOUBLE   union of these operations, except those that only wait, ns
+-- busy_ns       DOUBLE   union of these operations, except those that only wait, ns; of one that
+--                        encloses others, such as a loop, its own time
 -- host_ns       DOUBLE   union of the calls of its scopes on the host, see regions; NULL if the
 --                        host shows none, ns
 CREATE VIEW _region_sums AS
 WITH ops AS (
     SELECT
-        trace_id, rank, device, phase, start_ns, end_ns, self_ns, class <> 'wait' AS works,
-        coalesce(path, '(unattributed)=>' || canonical_name) AS path,
-        coalesce(display_path, '(unattributed)=>' || canonical_name) AS display
-    FROM _device_ops
-    WHERE role = 'op'
+        o.trace_id, o.rank, o.device, o.phase, o.start_ns, o.end_ns, o.self_ns,
+        e.kernel_id IS NOT NULL AS encloses, o.class <> 'wait' AND e.kernel_id IS NULL AS works,
+        coalesce(o.path, '(unattributed)=>' || o.canonical_name) AS path,
+        coalesce(o.display_path, '(unattributed)=>' || o.canonical_name) AS display
+    FROM _device_ops AS o
+    LEFT JOIN enclosing_kernels AS e ON e.trace_id = o.trace_id AND e.kernel_id = o.kernel_id
+    WHERE o.role = 'op'
 ),
 scopes AS (
     -- A call counts once, whether or not its operations are differentiated.
@@ -60,7 +63,7 @@ lanes AS MATERIALIZED (
 placed AS (
     SELECT
         lanes.trace_id, lanes.lane_id, lanes.is_own, ops.start_ns, ops.end_ns, ops.self_ns,
-        ops.works,
+        ops.works, ops.encloses,
         max(ops.end_ns) FILTER (ops.works) OVER (
             PARTITION BY lanes.trace_id, lanes.lane_id ORDER BY ops.start_ns, ops.end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -74,7 +77,9 @@ sums AS (
     SELECT
         trace_id, lane_id, count(*) AS calls, sum(self_ns) AS self_ns,
         sum(self_ns) FILTER (is_own) AS own_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-        sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) FILTER (works) AS busy_ns
+        -- What a loop encloses may be of another region or phase: only its own time is its work.
+        coalesce(sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) FILTER (works), 0)
+        + coalesce(sum(self_ns) FILTER (encloses), 0) AS busy_ns
     FROM placed
     GROUP BY trace_id, lane_id
 ),
@@ -125,7 +130,7 @@ of_devices AS (
 SELECT
     s.trace_id, s.rank, s.device, r.prefix AS path, r.depth, s.phase, shown.display_path, s.calls,
     CAST(s.self_ns AS DOUBLE) AS self_ns, CAST(coalesce(s.own_ns, 0) AS DOUBLE) AS own_ns,
-    s.start_ns, s.end_ns, CAST(coalesce(s.busy_ns, 0) AS DOUBLE) AS busy_ns,
+    s.start_ns, s.end_ns, CAST(s.busy_ns AS DOUBLE) AS busy_ns,
     CAST(h.host_ns AS DOUBLE) AS host_ns
 FROM summed AS s
 JOIN (SELECT DISTINCT region_id, prefix, depth FROM prefixes) AS r USING (region_id)

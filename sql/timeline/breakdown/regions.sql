@@ -26,7 +26,8 @@
 -- start_ns        BIGINT   start of the first of these operations, ns
 -- end_ns          BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
--- busy_us         DOUBLE   union of these operations, except those that only wait, µs
+-- busy_us         DOUBLE   union of these operations, except those that only wait, µs; of one that
+--                          encloses others, such as a loop, its own time
 -- host_us         DOUBLE   union of the calls of its scopes on the host, which launched these
 --                          operations: in phase backward the runs of the functions whose
 --                          gradients are the region's, else the calls of the module or annotation,

@@ -168,7 +168,11 @@ instructions AS (
         ), '') AS groups,
         list_transform(
             string_split(parts.shape, '|'),
-            lambda shape: list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
+            -- A scalar is an element if there is no array: tokens beside arrays are scalars, too.
+            lambda shape: CASE
+                WHEN regexp_matches(parts.shape, '^[][|]*$') THEN 1
+                ELSE list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
+            END
         ) AS elements,
         split_part(parts.dtype, '|', 1) AS element
     FROM parts

@@ -272,7 +272,10 @@ WITH described AS (
         names_its_work(h.is_wrapper, h.wrapped_names, t.name) AS is_wrapper
     FROM _xla_texts AS t
     JOIN _op_classes AS named ON named.name = t.name
-    LEFT JOIN hlo_categories AS h ON h.hlo_category = t.hlo_category
+    LEFT JOIN multislice_traces AS m ON m.trace_id = t.trace_id
+    LEFT JOIN hlo_categories AS h
+        ON h.hlo_category
+        = if(m.trace_id IS NULL, t.hlo_category, replace(t.hlo_category, 'host ', ''))
 )
 SELECT
     t.trace_id, t.text_id, t.name, t.canonical_name,

@@ -114,7 +114,9 @@ GROUP BY a.trace_id, a.kernel_id;
 -- annotations of a pass around its launch. A transposed convolution runs in its forward pass the
 -- kernel that another runs in its backward pass: there the operator's name decides. If a trace has
 -- a backward pass and no annotation shows its optimizer, what is left of this category belongs to
--- the optimizer: steps over lists of tensors, and the clipping of their gradients.
+-- the optimizer: steps over lists of tensors, and the clipping of their gradients. So do, in a run
+-- of a compiled program (JAX), operations after its first backward one whose path names no
+-- derivative, outside of loops: a loop of micro-batches adds up gradients.
 --
 -- An annotation of a transfer between stages of a pipeline (recv_forward) shows no phase.
 --
@@ -162,6 +164,16 @@ marked AS MATERIALIZED (
 ),
 scopes AS (
     SELECT trace_id, kernel_id, phase FROM kernel_scopes WHERE phase IS NOT NULL
+),
+-- Of a compiled program that differentiates (JAX).
+updating AS (
+    SELECT trace_id, kernel_id
+    FROM _device_ops
+    WHERE role = 'op' AND path IS NOT NULL AND program IS NOT NULL
+    QUALIFY phase IS NULL AND parent_id IS NULL
+        AND start_ns > min(CASE WHEN phase = 'backward' THEN start_ns END) OVER (
+            PARTITION BY trace_id, device, program, execution_id
+        )
 ),
 differentiated AS (
     SELECT DISTINCT m.trace_id, m.forward_id
@@ -219,7 +231,8 @@ given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.start_ns, k.end_ns,
         coalesce(o.optimizes, FALSE) AS is_marked,
-        coalesce(u.direction, k.category) = 'optimizer' AS may_optimize,
+        g.kernel_id IS NOT NULL
+        OR coalesce(u.direction, k.category) = 'optimizer' AS may_optimize,
         CASE
             WHEN o.optimizes AND s.phase IS NULL THEN 'optimizer'
             WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
@@ -242,6 +255,7 @@ given AS (
     LEFT JOIN scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
     LEFT JOIN names AS u ON u.subject = 'unmarked kernel' AND u.name = k.display_name
+    LEFT JOIN updating AS g ON g.trace_id = k.trace_id AND g.kernel_id = k.kernel_id
     ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.category <> 'wait'
 )

@@ -1,5 +1,7 @@
 """What an operation of XLA counts as: by the category that XLA gives it."""
 
+import json
+
 import pytest
 
 from tracelake.lake import Lake
@@ -138,3 +140,36 @@ def test_a_loop_alone_without_a_category_is_no_time_of_unknown_category(tmp_path
     operations = 'while.1 0+100; fusion.2 0+100 {"hlo_category": "loop fusion"}; fusion.3 100+10'
     lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": operations})])
     assert lake.rows("SELECT value FROM trace_checks WHERE \"check\" = 'other_category'") == [(0,)]
+
+
+@pytest.mark.parametrize(("handler", "kind"), [("xla_megascale_runtime", "communication"), ("io_callback", "memory")])
+@in_one_lake
+def test_what_the_host_sends_between_slices_is_communication(tmp_path, handler, kind):
+    # A pair of 232 us. The ends do not name the handler.
+    shape = "(bf16[7680,8,128]{2,1,0}, u32[], token[])"
+    said = f'channel_id=9, is_host_transfer=true, frontend_attributes={{_xla_host_transfer_handler_name="{handler}"'
+    if kind == "communication":
+        said += ',_xla_megascale_transfer_type="ALL_REDUCE"'
+    ops = [
+        ("send.5", 1, "host send", shape, f"send(%fusion.1, %after-all), {said}}}"),
+        ("recv.5", 1, "host recv", shape, f"recv(%after-all), {said}}}"),
+        ("fusion.1", 50, "convolution fusion", "bf16[8,8]", "fusion(%a)"),
+        ("send-done.5", 30, "host send-done", "token[]", "send-done(%send.5), channel_id=9"),
+        ("recv-done.5", 200, "host recv-done", "(bf16[7680,8,128]{2,1,0}, token[])", "recv-done(%recv.5)"),
+    ]
+    made, at = [], 0
+    for name, us, category, result, call in ops:
+        about = {"hlo_category": category, "long_name": f"%{name} = {result} {call}", "shape_with_layout": result}
+        made.append(f"{name} {at}+{us} {json.dumps(about)}")
+        at += us
+    lines = {"XLA Modules": f"jit_step(7) 0+{at}", "XLA Ops": "; ".join(made)}
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", lines)])
+    assert lake.rows("SELECT DISTINCT kind FROM kernels WHERE name NOT LIKE 'fusion%'") == [(kind,)]
+    is_dcn = kind == "communication"
+    assert lake.rows("SELECT exposed_communication_us, memory_us FROM time_breakdown") == [
+        (232, 0) if is_dcn else (0, 232)
+    ]
+    # bf16 of 7680 x 8 x 128, each way.
+    assert lake.rows("SELECT kind, operations, dur_us, bytes FROM collectives ORDER BY start_ns") == (
+        [("send-recv", 2, 82, 15728640), ("send-recv", 2, 281, 15728640)] if is_dcn else []
+    )

@@ -1,6 +1,7 @@
 """Own times and parents of operations that share a line, against a plain sweep in Python."""
 
 import itertools
+import json
 import random
 
 import duckdb
@@ -110,3 +111,21 @@ def test_collectives_without_a_stream_do_not_take_time_from_each_other(tmp_path)
     assert lake.rows("SELECT self_us FROM ops WHERE name LIKE '%reduceScatter%'") == [(1000,)]
     assert lake.rows("SELECT sum(self_us) FROM ops") == [(1500,)]
     assert lake.rows("SELECT inclusive_us, busy_us FROM regions WHERE depth = 1") == [(1500, 1000)]
+
+
+@in_one_lake
+def test_a_loop_is_busy_in_its_own_phase_only_while_nothing_inside_runs(tmp_path):
+    # A turn of a backward loop computes its layer again; 10 us of the 100 are the loop's own.
+    args = {
+        name: json.dumps({"hlo_category": kind, "tf_op": f"jit(step)/transpose(jvp(model))/while{inner}"})
+        for name, kind, inner in (
+            ("while.1", "while", ""),
+            ("fusion.1", "loop fusion", "/body/rematted_computation/mul"),
+            ("fusion.2", "loop fusion", "/body/mul"),
+        )
+    }
+    ops = f"while.1 0+100 {args['while.1']}; fusion.1 5+60 {args['fusion.1']}; fusion.2 65+30 {args['fusion.2']}"
+    lines = {"XLA Modules": "jit_step(1) 0+100", "XLA Ops": ops}
+    lake = yield write_case(tmp_path / "t.json", [(1, "/device:TPU:0", lines)])
+    found = lake.rows("SELECT phase, inclusive_us, busy_us FROM regions WHERE depth = 1 ORDER BY phase")
+    assert found == [("backward", 40, 40), ("recompute", 60, 60)]

@@ -6,7 +6,7 @@ Times are microseconds. Operations follow one another without a gap.
 import pytest
 
 from ...lakes import in_one_lake
-from .test_program_layers import PARTS, PRODUCT, Program
+from .test_program_layers import LAYER, PARTS, PRODUCT, Program, forward
 
 BACK = '{"hlo_category": "convolution fusion", "tf_op": "jit(step)/transpose(jvp(Model))/dot_general:"}'
 DENSE = [("add_fusion.1", 2, ""), ("fusion.2", 5, PRODUCT), ("splash_mha_fwd.3", 9, ""), ("fusion.4", 8, PRODUCT)]
@@ -138,3 +138,15 @@ def test_layers_whose_weights_are_all_gathered_before_them_are_the_program(tmp_p
     program.run("jit_step", [("all-gather", 40, "")] * 12, *[layer] * 6)
     lake = yield program.written(tmp_path)
     assert lake.rows("SELECT num_layers, layer_count FROM passes") == [(6, 6)]
+
+
+@pytest.mark.parametrize(("ahead", "value", "severity"), [(0, 0, "ok"), (18, 62.5, "warning")])
+@in_one_lake
+def test_a_layer_that_gathers_the_weights_of_all_is_told(tmp_path, ahead, value, severity):
+    # Six layers reduce once each, and the first one gathers for all: it has 19 of 24 collectives, 15 more than 4.
+    first = (*LAYER[:4], *[("all-gather", 20, "")] * ahead, *LAYER[4:])
+    program = Program()
+    program.run("jit_step", *forward(6, first=first))
+    lake = yield program.written(tmp_path)
+    found = lake.rows("SELECT round(value, 1), severity FROM layer_checks WHERE \"check\" = 'uneven_collectives'")
+    assert found == [(value, severity)]

@@ -40,3 +40,19 @@ def test_the_size_of_a_group_is_read_in_each_form_that_xla_writes(tmp_path):
     # A ring sends 2 (n - 1) / n of the 1 MB, in 100 us.
     expected = [(said, n, n and pytest.approx(2 * (n - 1) / n * 10)) for said, n in GROUPS.items()]
     assert found == expected
+
+
+@in_one_lake
+def test_a_scalar_is_one_element_but_no_part_of_an_array(tmp_path):
+    operations = []
+    for nth, (name, kind, shape) in enumerate((
+        ("all-reduce.1", "all-reduce", "f32[]{:T(128)}"),
+        ("all-reduce.2", "all-reduce", "(f32[]{:T(128)}, f32[]{:T(128)})"),
+        ("recv-done.3", "recv-done", "(bf16[250,8]{1,0}, token[])"),
+    )):  # fmt: skip
+        said = f"%{name} = {shape} {kind}(%loss), channel_id=1, replica_groups={{{{0,1,2,3}}}}"
+        args = json.dumps({"long_name": said, "hlo_category": kind, "shape_with_layout": shape})
+        operations.append(f"{name} {100 * nth}+10 {args}")
+    lines = {"XLA Modules": "jit_step(1) 0+1000", "XLA Ops": "; ".join(operations)}
+    lake = yield cases.write_case(tmp_path / "t.json", [(1, "/device:TPU:0", lines)])
+    assert lake.rows("SELECT bytes FROM collectives ORDER BY start_ns") == [(4,), (8,), (4000,)]

@@ -1,4 +1,5 @@
 -- One row per device operation with a category from XLA: its kernel category, whatever its name.
+-- Between slices the host sends and receives for collectives, see multislice_traces.
 -- trace_id    VARCHAR  trace
 -- kernel_id   BIGINT   event_id of the operation
 -- category    VARCHAR  category, NULL if the name may show it
@@ -13,9 +14,13 @@ WITH xla_lines AS (
 given AS (
     SELECT
         events.trace_id, event_id AS kernel_id, events.name,
-        args ->> '$.hlo_category' AS hlo_category
+        if(
+            m.trace_id IS NULL, args ->> '$.hlo_category',
+            replace(args ->> '$.hlo_category', 'host ', '')
+        ) AS hlo_category
     FROM events
     JOIN xla_lines USING (trace_id, pid, tid)
+    LEFT JOIN multislice_traces AS m ON m.trace_id = events.trace_id
     WHERE lane = 'device' AND dur_ns IS NOT NULL
 )
 SELECT

@@ -1,0 +1,16 @@
+-- One row per trace of TPUs whose slices exchange data over the network of the data centre:
+-- MegaScale, the runtime that does it, sends and receives by the host. XLA gives these operations
+-- the categories of callbacks (host send, host recv-done), but their instructions name MegaScale;
+-- those that end a transfer need not.
+--
+-- stored: per jax trace
+--
+-- key: trace_id
+--
+-- trace_id  VARCHAR  trace
+CREATE VIEW multislice_traces AS
+SELECT DISTINCT events.trace_id
+FROM events
+JOIN _lines AS l
+    ON l.trace_id = events.trace_id AND l.pid = events.pid AND l.tid = events.tid
+WHERE events.lane = 'device' AND l.role = 'operation' AND contains(events.args, 'xla_megascale_');
