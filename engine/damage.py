@@ -7,7 +7,6 @@ again, in a separate database.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,12 @@ from typing import TYPE_CHECKING
 from .connection import have_read
 from .errors import InputError, UsageError
 from .sql import modules
-from .storage.objects import ObjectPath, store_reason
+from .storage.objects import store_reason
 from .storage.paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb
 
-_MAGIC = b"PAR1"
 #: Characters of a database error that are shown.
 SHOWN = 200
 #: A file of the lake in an error message: of events, or of a table.
@@ -56,25 +54,6 @@ class DamagedError(Exception):
         """Store what was found."""
         super().__init__(f"damaged: {found}")
         self.found = found
-
-
-def is_parquet(path: Place, size: int = 0) -> bool | None:
-    """Return whether a file starts and ends with Parquet's magic bytes and has its size, if that is known.
-
-    None if it is missing or in an object store.
-    """
-    if isinstance(path, ObjectPath):
-        return None
-    try:
-        with path.open("rb") as file:
-            begins = file.read(len(_MAGIC))
-            there = file.seek(0, os.SEEK_END)
-            if there < 3 * len(_MAGIC) or there != (size or there):
-                return False
-            file.seek(-len(_MAGIC), os.SEEK_END)
-            return begins == file.read() == _MAGIC
-    except OSError:
-        return None
 
 
 def reason_of(error: BaseException | str) -> str:

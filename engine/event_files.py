@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .connection import hold_events, set_event_files
-from .damage import DamagedError, Probe, find, may_be_damage
+from .damage import Probe
 from .errors import unpermitted
 from .storage.layout import Layout
 from .storage.paths import Place
@@ -45,21 +45,10 @@ class EventFiles:
         Args:
             connection: the connection.
             for_many: many queries read them.
-
-        Raises:
-            DamagedError: files that passed the check cannot be read.
         """
-        import duckdb
-
         rows = connection.execute(f"{_EVENTS_OF} ORDER BY ALL").fetchall()
         found, damaged = self._read({one: known for one, *known in rows})
-        try:
-            set_event_files(connection, [path for files in found.values() for path in files])
-        except duckdb.Error as error:
-            # DuckDB opens the first file.
-            if may_be_damage(error) and (fault := find(found, (), error)):
-                raise DamagedError(fault) from error
-            raise
+        set_event_files(connection, [path for files in found.values() for path in files])
         if for_many and None not in (counts := [count for _, count, *_ in rows]):
             hold_events(connection, sum(counts))
         return damaged
