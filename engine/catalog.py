@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .connection import database, have_read
-from .damage import DamagedError, Found, Probe, is_fatal
+from .damage import DamagedError, Found, fault, is_fatal
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
 from .sql.modules import quoted
@@ -324,10 +324,9 @@ class Catalog:
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise
-            with Probe() as probe:
-                key = ("trace_id", "row_id")
-                faults = ((file, probe.fault([file.path], whole=True, columns=key)) for file in files)
-                found = {file: (table, why) for file, why in faults if why}
+            key = ("trace_id", "row_id")
+            faults = ((file, fault([file.path], whole=True, columns=key)) for file in files)
+            found = {file: (table, why) for file, why in faults if why}
             if not found:
                 raise
             self._lost |= found

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from .catalog import reading
-from .damage import Probe
+from .damage import fault
 from .errors import InputError
 from .sql import modules
 from .storage.layout import Layout
@@ -30,15 +30,14 @@ def faults(layout: Layout) -> list[str]:
         for folder in plain_folders(layout.tables)
         if tables.has_lost_log(folder.name)
     ]
-    with Probe() as probe:
-        for name in tables.names():
-            try:
-                files = tables.named(name)
-            except InputError as error:
-                found.append(str(error))
-                continue
-            reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) or file.fault() for file in files)
-            found += [reason for reason in reasons if reason]
+    for name in tables.names():
+        try:
+            files = tables.named(name)
+        except InputError as error:
+            found.append(str(error))
+            continue
+        reasons = (fault([file.path], whole=True, columns=("trace_id",)) or file.fault() for file in files)
+        found += [reason for reason in reasons if reason]
     if found:
         # Unreadable tables cannot be compared.
         return found

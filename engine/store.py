@@ -9,11 +9,11 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, computing, damage, naming
+from . import aside, damage, event_files, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
 from .errors import UsageError
-from .event_files import EVENTS, EventFiles
+from .event_files import EVENTS
 from .relations import BASE, Relations, is_of_all, named, shows_comments
 from .sql import glossary, guard, lookups, modules
 from .storage.files import remove_dead_staging
@@ -66,7 +66,6 @@ class Store:
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.answers = Stored(self.layout)
-        self.event_files = EventFiles(self.layout)
         #: Whether the events view matches the loaded catalog.
         self._events_pointed = False
         self.lookups = lookups.LookupTables(self.layout)
@@ -187,7 +186,7 @@ class Store:
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Define the events view without excluded traces, whose files may not be Parquet."""
-        for trace_id, reason in self.event_files.point(connection, for_many=not self.stored).items():
+        for trace_id, reason in event_files.point(self.layout, connection, for_many=not self.stored).items():
             aside.put(connection, self.layout, trace_id, EVENTS, reason)
         self._events_pointed = True
 
@@ -219,7 +218,8 @@ class Store:
     def _take_away(self, found: damage.Found) -> None:
         self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
-            self.event_files.condemn(trace_id, reason, self.answers.catalog.states[trace_id].event_files)
+            listed = self.answers.catalog.states[trace_id].event_files
+            event_files.condemn(self.layout, trace_id, reason, listed)
         if found.fatal:
             self._disconnect()
         self.answers.catalog.forget()
@@ -277,8 +277,10 @@ class Store:
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
         """Recompute answers that are stale or lost."""
-        bring = computing.renew.bring
-        bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
+        # Few queries compute, and importing what does takes milliseconds.
+        from .computing.renew import bring
+
+        bring(self.layout, self.answers, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()
 

@@ -11,12 +11,12 @@ from typing import TypeVar
 
 import duckdb
 
-from .. import aside
+from .. import aside, event_files
 from ..catalog import Catalog, State, reading
 from ..current import Rules, changed_settings, current_rows
 from ..damage import DamagedError
 from ..errors import InputError
-from ..event_files import EVENTS, EventFiles
+from ..event_files import EVENTS
 from ..sql import modules
 from ..storage.files import Staging, exclusive, unbroken
 from ..storage.here import Here
@@ -37,7 +37,6 @@ BYTES_AT_ONCE = 64 << 20
 def bring(
     layout: Layout,
     answers: Stored,
-    event_files: EventFiles,
     refreshed: Callable[[], duckdb.DuckDBPyConnection],
     stale: Set[str],
     lost: Set[str],
@@ -48,7 +47,6 @@ def bring(
     Args:
         layout: the lake.
         answers: its stored answers.
-        event_files: the checked event files.
         refreshed: returns the connection with the latest catalog loaded.
         stale: traces with stale answers.
         lost: traces with lost rows.
@@ -67,7 +65,7 @@ def bring(
             # Another process may have done it meanwhile.
             connection = refreshed()
             wanted = sorted(stale & {*answers.stale()} | lost & answers.catalog.states.keys())
-            damaged = event_files.damaged(connection, wanted)
+            damaged = event_files.damaged(layout, connection, wanted)
             for trace_id, reason in damaged.items():
                 aside.put(connection, layout, trace_id, EVENTS, reason)
             for chunk in _chunks(layout, answers.catalog, [one for one in wanted if one not in damaged]):
@@ -80,7 +78,7 @@ def bring(
         # A full disk, or another user's folder: the query is answered all the same.
         aside.warn_unwritable(layout.root, error)
         answers.see_here()
-        bring(layout, answers, event_files, refreshed, stale, lost, memory_limit)
+        bring(layout, answers, refreshed, stale, lost, memory_limit)
 
 
 def renew_side_by_side(
