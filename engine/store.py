@@ -12,13 +12,13 @@ import duckdb
 from . import aside, damage, event_files, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .event_files import EVENTS
 from .relations import BASE, Relations, is_of_all, named, shows_comments
 from .sql import glossary, guard, lookups, modules
 from .storage.files import remove_dead_staging
 from .storage.layout import Layout, open_layout
-from .storage.paths import Place
+from .storage.paths import Place, readable
 from .stored import Stored
 
 T = TypeVar("T")
@@ -243,7 +243,10 @@ class Store:
         Raises:
             UsageError: it matches no trace, or more than one.
         """
-        return naming.resolve(self.rows, self.path, trace, self.catalog.named)
+        named = self.catalog.named
+        if trace not in named:
+            named[trace] = naming.resolve(self, readable(trace))
+        return named[trace]
 
     def check_answerable(self, trace_id: str, relation: str) -> None:
         """Check that a relation can be computed for a trace.
@@ -252,7 +255,12 @@ class Store:
             InputError: the trace is excluded.
         """
         rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
-        naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
+        for missing, reason in rows:
+            if missing in modules.sources(relation):
+                raise InputError(
+                    f"{trace_id}: excluded: {missing} cannot be computed: {reason}\n"
+                    f"  Remove it with: tracelake remove {trace_id}\n  and ingest its file again."
+                )
 
     @property
     def catalog(self) -> Catalog:

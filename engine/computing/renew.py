@@ -13,7 +13,7 @@ import duckdb
 
 from .. import aside, event_files
 from ..catalog import Catalog, State, reading
-from ..current import Rules, changed_settings, current_rows
+from ..current import Rules, changed_settings, rows_in
 from ..damage import DamagedError
 from ..errors import InputError
 from ..event_files import EVENTS
@@ -21,7 +21,6 @@ from ..sql import modules
 from ..storage.files import Staging, exclusive, unbroken
 from ..storage.here import Here
 from ..storage.layout import Layout
-from ..storage.paths import parquet_rows
 from ..storage.tables import Tables
 from ..stored import Stored, batch_of
 from .executors import Executor
@@ -197,5 +196,5 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
         files = [file for file in tables.files(name) if any(file.may_hold(*one) for one in batches.items())]
         if not all(any(file.may_hold(*one) for file in files) for one in batches.items()):
             continue
-        given[name] = current_rows(modules.known(name), parquet_rows([file.path for file in files]) if files else "")
+        given[name] = rows_in(name, files)
     return given
