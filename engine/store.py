@@ -199,7 +199,7 @@ class Store:
             InputError, UsageError: the object store or the connection cannot be used.
         """
         damage.check_usable(error)
-        if damage.may_be_damage(error) and self._connection is not None and self.lookups.in_files:
+        if damage.may_be_damage(error) and self._connection is not None and not self.lookups.given:
             is_replaced = self.answers.catalog.loaded and not self.answers.catalog.is_current()
             # If another process has removed or replaced what the query read, nothing is damaged.
             found = damage.Found(fatal=damage.is_fatal(error)) if is_replaced else self._find_damage(error)
@@ -230,7 +230,7 @@ class Store:
             try:
                 return step()
             except damage.DamagedError as met:
-                if met.found.fatal and not self.lookups.in_files:
+                if met.found.fatal and self.lookups.given:
                     raise met.__cause__ or met from None
                 self._take_away(met.found)
             except duckdb.Error as error:
