@@ -147,11 +147,7 @@ def _publish(
 
 def _append(tables: Tables, answers: Answers) -> None:
     """Append computed rows to their tables; nobody reads them before the catalog names their batch."""
-
-    def one(name: str) -> None:
-        tables.append(name, answers.files[name], _columns(name))
-
-    tables.each(one, answers.files)
+    tables.each(lambda name: tables.append(name, answers.files[name], _columns(name)), answers.files)
 
 
 def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
