@@ -174,8 +174,7 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
     import duckdb
 
     connection = store.prepare("scenarios")
-    # From here on the table has rows that are in no file.
-    store.lookups.hold("scenarios")
+    store.lookups.given.add("scenarios")
     checked = checker(store)
     for row in rows:
         values = {column: checked(column, value) for column, value in row.items() if value is not None}

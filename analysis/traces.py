@@ -58,6 +58,7 @@ def ingest(
         InputError: the model's config.json cannot be read, or the cluster cannot do the work.
     """
     # Import the readers only when needed.
+    from ..engine.computing.cluster import executor
     from ..ingest.batch import Failed, expand, ingest_many
 
     files = expand(paths)
@@ -66,10 +67,8 @@ def ingest(
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
     answers = store.stored and not events_only
-    with engine.computing.cluster.executor(jobs, ray, ray_options) as executor:
-        results = ingest_many(
-            store.layout, files, progress=progress, executor=executor, settings=given, answers=answers
-        )
+    with executor(jobs, ray, ray_options) as running:
+        results = ingest_many(store.layout, files, progress=progress, executor=running, settings=given, answers=answers)
     store.refresh()
     if not events_only:
         # A trace already in the lake may have new settings, or no answers.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..later import submodules
 
 if TYPE_CHECKING:
-    from . import changes, checks, computing, invariants
+    from . import changes, checks, invariants
 
-__all__ = ["changes", "checks", "computing", "invariants"]
+__all__ = ["changes", "checks", "invariants"]
 __getattr__ = submodules(__name__)

@@ -13,7 +13,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from .damage import reason_of
-from .storage.layout import Layout
 from .storage.paths import Place
 
 if TYPE_CHECKING:
@@ -21,26 +20,29 @@ if TYPE_CHECKING:
 
     from .catalog import Catalog
 
-_log = logging.getLogger("tracelake")
-#: Warnings already logged: a process logs each one once.
-_warned: set[tuple[object, ...]] = set()
+#: Warnings already logged.
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Log a warning, unless this process has logged it before."""
+    if message not in _warned:
+        _warned.add(message)
+        logging.getLogger("tracelake").warning("%s", message)
 
 
 def warn_unwritable(root: Place, error: Exception) -> None:
-    """Warn once that answers cannot be stored."""
-    if not _warned_before(root, "unwritable"):
-        reason = getattr(error, "strerror", None) or reason_of(error)
-        _log.warning("%s: cannot be written to: %s. Results are not stored.", root, reason)
+    """Warn that answers cannot be stored."""
+    reason = getattr(error, "strerror", None) or reason_of(error)
+    warn_once(f"{root}: cannot be written to: {reason}. Results are not stored.")
 
 
 def warn_stale(root: Place, stale: int, traces: int) -> None:
-    """Warn once that some traces have no answers, or answers computed by outdated rules."""
-    if not _warned_before(root, "stale", stale):
-        _log.warning(
-            "%s: %d of %d traces have no answers by the rules and settings of now. Renew them with: "
-            "tracelake --lake %s compute",
-            root, stale, traces, root,
-        )  # fmt: skip
+    """Warn that some traces have no answers, or answers computed by outdated rules."""
+    warn_once(
+        f"{root}: {stale} of {traces} traces have no answers by the rules and settings of now. Renew them with: "
+        f"tracelake --lake {root} compute"
+    )
 
 
 def create_table(connection: duckdb.DuckDBPyConnection) -> None:
@@ -48,35 +50,27 @@ def create_table(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE OR REPLACE TABLE _set_aside (trace_id VARCHAR, relation VARCHAR, reason VARCHAR)")
 
 
-def fill(connection: duckdb.DuckDBPyConnection, layout: Layout, catalog: Catalog) -> None:
+def fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Fill the table with what cannot be computed, according to the catalog."""
     create_table(connection)
     for trace_id, reason in catalog.damaged.items():
-        put(connection, layout, trace_id, "traces", reason)
+        put(connection, trace_id, "traces", reason)
     for trace_id, state in catalog.states.items():
         for relation, reason in state.faults.items():
-            put(connection, layout, trace_id, relation, reason)
+            put(connection, trace_id, relation, reason)
 
 
-def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, relation: str, reason: str) -> None:
+def put(connection: duckdb.DuckDBPyConnection, trace_id: str, relation: str, reason: str) -> None:
     """Exclude a relation of a trace and warn once."""
-    row = [trace_id, relation, reason]
-    if connection.execute(
-        "SELECT count(*) FROM _set_aside WHERE trace_id = $1 AND relation = $2", row[:2]
-    ).fetchall() == [(0,)]:
-        connection.execute("INSERT INTO _set_aside VALUES ($1, $2, $3)", row)
-    if _warned_before(layout.root, trace_id, relation, reason):
-        return
+    connection.execute(
+        "INSERT INTO _set_aside SELECT $1, $2, $3 "
+        "WHERE NOT EXISTS (FROM _set_aside WHERE trace_id = $1 AND relation = $2)",
+        [trace_id, relation, reason],
+    )
     found = connection.execute("SELECT trace FROM _catalog WHERE trace_id = $1", [trace_id]).fetchall()
     named = f"{found[0][0]} ({trace_id})" if found else trace_id
-    _log.warning(
-        "%s: set aside: %s cannot be computed of it: %s\n  Questions that need this leave the trace out; answers "
-        "stored before remain.\n  Take it away with: tracelake remove %s\n  and ingest its file again.",
-        named, relation, reason, trace_id,
-    )  # fmt: skip
-
-
-def _warned_before(*warning: object) -> bool:
-    known = warning in _warned
-    _warned.add(warning)
-    return known
+    warn_once(
+        f"{named}: set aside: {relation} cannot be computed of it: {reason}\n"
+        "  Questions that need this leave the trace out; answers stored before remain.\n"
+        f"  Take it away with: tracelake remove {trace_id}\n  and ingest its file again."
+    )

@@ -7,7 +7,6 @@ Two Delta tables, written by appending: for each trace the latest row of `traces
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import logging
 import time
@@ -16,8 +15,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .aside import warn_once
 from .connection import database, have_read
-from .damage import DamagedError, Found, Probe, is_fatal
+from .damage import DamagedError, Found, fault, is_fatal
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
 from .sql.modules import quoted
@@ -107,11 +107,6 @@ def fill(
     put(connection, entries)
     if rows := list(settings):
         connection.executemany("INSERT INTO _settings VALUES (?, ?, ?)", rows)
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    _log.warning("%s", message)
 
 
 @contextlib.contextmanager
@@ -284,7 +279,7 @@ class Catalog:
         self.settings = {}
         if not self._tables.files(SETTINGS):
             if not self._tables.is_remote and self._tables.has_lost_log(SETTINGS):
-                _warn_once(f"{self._tables.path(SETTINGS)}: files but no log: settings are missing.")
+                warn_once(f"{self._tables.path(SETTINGS)}: files but no log: settings are missing.")
             connection.execute("DELETE FROM _settings")
             return
         columns = SETTING_COLUMNS | {"row_id": "VARCHAR"}
@@ -324,10 +319,9 @@ class Catalog:
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise
-            with Probe() as probe:
-                key = ("trace_id", "row_id")
-                faults = ((file, probe.fault([file.path], whole=True, columns=key)) for file in files)
-                found = {file: (table, why) for file, why in faults if why}
+            key = ("trace_id", "row_id")
+            faults = ((file, fault([file.path], whole=True, columns=key)) for file in files)
+            found = {file: (table, why) for file, why in faults if why}
             if not found:
                 raise
             self._lost |= found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import aside, naming
+from . import aside, event_files, naming
 from . import compact as tidy
 from .computing import cluster, renew
 from .computing.publish import publish
@@ -89,12 +89,12 @@ def compute(
     named = [store.resolve(trace) for trace in traces]
     connection = store.catalog_connection
     wanted = named or store.answers.stale()
-    damaged = store.event_files.damaged(connection, wanted)
+    damaged = event_files.damaged(store.layout, connection, wanted)
     wanted = [one for one in wanted if one not in damaged]
     if named and damaged:
         raise InputError("\n".join(f"{one}: cannot be computed: {reason}" for one, reason in damaged.items()))
     for one, reason in damaged.items():
-        aside.put(connection, store.layout, one, EVENTS, reason)
+        aside.put(connection, one, EVENTS, reason)
     finished = 0
 
     def count(more: int) -> None:

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from .catalog import reading
-from .damage import Probe
+from .damage import fault
 from .errors import InputError
 from .sql import modules
 from .storage.layout import Layout
@@ -17,7 +17,7 @@ from .stored import Stored
 if TYPE_CHECKING:
     import duckdb
 
-_CHANGED = "{}: {} bytes, where {}: a file was replaced or changed."
+_CHANGED = "{}: {} bytes, where the catalog has {}: a file was replaced or changed."
 _OF_OTHERS = "{}: rows of other batches than in the table's log. Another file was put in its place."
 
 
@@ -30,15 +30,14 @@ def faults(layout: Layout) -> list[str]:
         for folder in plain_folders(layout.tables)
         if tables.has_lost_log(folder.name)
     ]
-    with Probe() as probe:
-        for name in tables.names():
-            try:
-                files = tables.named(name)
-            except InputError as error:
-                found.append(str(error))
-                continue
-            reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) or _resized(file) for file in files)
-            found += [reason for reason in reasons if reason]
+    for name in tables.names():
+        try:
+            files = tables.named(name)
+        except InputError as error:
+            found.append(str(error))
+            continue
+        reasons = (fault([file.path], whole=True, columns=("trace_id",)) or file.fault() for file in files)
+        found += [reason for reason in reasons if reason]
     if found:
         # Unreadable tables cannot be compared.
         return found
@@ -54,7 +53,7 @@ def faults(layout: Layout) -> list[str]:
         with contextlib.suppress(FileNotFoundError):  # another process is removing the trace
             there = sum(path.stat().st_size for path in layout.event_files(trace_id, listed))
             if size not in (None, there):
-                found.append(_CHANGED.format(layout.event_dir(trace_id), there, f"the catalog has {size}"))
+                found.append(_CHANGED.format(layout.event_dir(trace_id), there, size))
     for entry in stored:
         found += [
             f"{one}: rows of {entry.name} are missing. Compute them: tracelake compute {one}"
@@ -67,14 +66,6 @@ def faults(layout: Layout) -> list[str]:
         if folder not in of_traces
     ]
     return found
-
-
-def _resized(file: DataFile) -> str | None:
-    """Return how the size of a file differs from that in its table's log; None if it does not."""
-    there = file.path.stat().st_size
-    if there == (file.size or there):
-        return None
-    return _CHANGED.format(file.path, there, f"the table's log has {file.size}")
 
 
 def _is_of_others(connection: duckdb.DuckDBPyConnection, file: DataFile) -> bool:

@@ -143,7 +143,10 @@ def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place
         connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
         # The lake's own folders are the last two `key=value` of a path.
         source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
-    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {with_trace_ids(source, trace_ids)}")
+    # Deferred: binding opens files, and what is wrong with one is then an error of the query that reads it.
+    connection.execute(
+        f"CREATE OR REPLACE VIEW _event_rows WITH (DEFER_BINDING) AS {with_trace_ids(source, trace_ids)}"
+    )
 
 
 def hold_events(connection: duckdb.DuckDBPyConnection, count: int) -> None:

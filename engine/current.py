@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .schema import cast, empty_select
 from .sql import modules
 from .storage.layout import Layout
+from .storage.paths import parquet_rows
 from .storage.table_types import stored_type
+from .storage.tables import DataFile
 
 
 class Rules:
@@ -45,6 +47,12 @@ def changed_settings(before: str, now: str) -> frozenset[str] | None:
     if digest != other:
         return None
     return frozenset(one.partition("=")[0] for one in {*values} ^ {*others})
+
+
+def rows_in(name: str, files: Iterable[DataFile]) -> str:
+    """Return the SELECT of a stored relation's current rows in some of its files."""
+    paths = [file.path for file in files]
+    return current_rows(modules.known(name), parquet_rows(paths) if paths else "")
 
 
 def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entries: str = "_entries") -> str:

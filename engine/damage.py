@@ -7,22 +7,20 @@ again, in a separate database.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .connection import have_read
+from .connection import database, have_read
 from .errors import InputError, UsageError
 from .sql import modules
-from .storage.objects import ObjectPath, store_reason
+from .storage.objects import store_reason
 from .storage.paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb
 
-_MAGIC = b"PAR1"
 #: Characters of a database error that are shown.
 SHOWN = 200
 #: A file of the lake in an error message: of events, or of a table.
@@ -56,25 +54,6 @@ class DamagedError(Exception):
         """Store what was found."""
         super().__init__(f"damaged: {found}")
         self.found = found
-
-
-def is_parquet(path: Place, size: int = 0) -> bool | None:
-    """Return whether a file starts and ends with Parquet's magic bytes and has its size, if that is known.
-
-    None if it is missing or in an object store.
-    """
-    if isinstance(path, ObjectPath):
-        return None
-    try:
-        with path.open("rb") as file:
-            begins = file.read(len(_MAGIC))
-            there = file.seek(0, os.SEEK_END)
-            if there < 3 * len(_MAGIC) or there != (size or there):
-                return False
-            file.seek(-len(_MAGIC), os.SEEK_END)
-            return begins == file.read() == _MAGIC
-    except OSError:
-        return None
 
 
 def reason_of(error: BaseException | str) -> str:
@@ -123,62 +102,46 @@ def is_fatal(error: BaseException) -> bool:
     return isinstance(error, duckdb.InternalException | duckdb.FatalException)
 
 
-class Probe:
-    """Reads files in a separate database, since an internal error invalidates the database it occurs in."""
+def fault(
+    files: Iterable[Place], *, rows: int | None = None, whole: bool = False, columns: Iterable[str] = ()
+) -> str | None:
+    """Return what is wrong with Parquet files; None if nothing is.
 
-    def __init__(self) -> None:
-        """Initialise without opening a database."""
-        self._connection: duckdb.DuckDBPyConnection | None = None
+    They are read in a separate database, since an internal error invalidates the database it occurs in.
 
-    def __enter__(self) -> Probe:
-        return self
+    Args:
+        files: the files.
+        rows: the expected total number of rows; default: not checked.
+        whole: read all data, not only the row count in the footer.
+        columns: columns that each file must have.
 
-    def __exit__(self, *_: object) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    Raises:
+        InputError: the object store cannot be used.
+    """
+    import duckdb
 
-    def fault(
-        self, files: Iterable[Place], *, rows: int | None = None, whole: bool = False, columns: Iterable[str] = ()
-    ) -> str | None:
-        """Return what is wrong with Parquet files; None if nothing is.
+    counted = 0
+    for path in files:
+        try:
+            with database(1) as connection:
+                counted += _rows(connection, path, whole=whole, columns=columns)
+        except (duckdb.Error, UnicodeDecodeError) as error:
+            check_usable(error)
+            # Do not name the file twice where DuckDB names it.
+            reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
+            return f"{path}: {reason_of(reason)}"
+    return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 
-        Args:
-            files: the files.
-            rows: the expected total number of rows; default: not checked.
-            whole: read all data, not only the row count in the footer.
-            columns: columns that each file must have.
 
-        Raises:
-            InputError: the object store cannot be used.
-        """
-        import duckdb
-
-        counted = 0
-        for path in files:
-            try:
-                counted += self._rows(path, whole=whole, columns=columns)
-            except (duckdb.Error, UnicodeDecodeError) as error:
-                self.__exit__()
-                check_usable(error)
-                # Do not name the file twice where DuckDB names it.
-                reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
-                return f"{path}: {reason_of(reason)}"
-        return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
-
-    def _rows(self, file: Place, *, whole: bool, columns: Iterable[str]) -> int:
-        import duckdb
-
-        if self._connection is None:
-            self._connection = duckdb.connect(config={"threads": 1})
-        have_read(self._connection, file)
-        source = parquet_rows([file])
-        if named := ", ".join(f'"{column}"' for column in columns):
-            self._connection.execute(f"SELECT {named} FROM {source} LIMIT 0")
-        if whole:
-            self._connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {source}").fetchall()
-        [(count,)] = self._connection.execute(f"SELECT count(*) FROM {source}").fetchall()
-        return int(count)
+def _rows(connection: duckdb.DuckDBPyConnection, file: Place, *, whole: bool, columns: Iterable[str]) -> int:
+    have_read(connection, file)
+    source = parquet_rows([file])
+    if named := ", ".join(f'"{column}"' for column in columns):
+        connection.execute(f"SELECT {named} FROM {source} LIMIT 0")
+    if whole:
+        connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {source}").fetchall()
+    [(count,)] = connection.execute(f"SELECT count(*) FROM {source}").fetchall()
+    return int(count)
 
 
 def find(
@@ -195,16 +158,15 @@ def find(
     named = _NAMED.findall(str(error))
     traces, files = {trace_id for trace_id, _ in named}, {file for _, file in named}
     rows = [(entry, path) for entry, path in stored if not named or path.name in files]
-    with Probe() as probe:
-        for whole in (False, True):
-            # The footer at the end of a file has its row count, and most damage shows there.
-            found.stored = [
-                path
-                for entry, path in rows
-                if probe.fault([path], whole=whole, columns=[column.name for column in entry.columns])
-            ]
-            faults = ((one, probe.fault(events[one], whole=whole)) for one in events if not named or one in traces)
-            found.events = {one: reason for one, reason in faults if reason}
-            if found:
-                break
+    for whole in (False, True):
+        # The footer at the end of a file has its row count, and most damage shows there.
+        found.stored = [
+            path
+            for entry, path in rows
+            if fault([path], whole=whole, columns=[column.name for column in entry.columns])
+        ]
+        faults = ((one, fault(events[one], whole=whole)) for one in events if not named or one in traces)
+        found.events = {one: reason for one, reason in faults if reason}
+        if found:
+            break
     return found

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from .connection import hold_events, set_event_files
-from .damage import DamagedError, Probe, find, may_be_damage
+from .damage import fault
 from .errors import unpermitted
 from .storage.layout import Layout
 from .storage.paths import Place
@@ -25,86 +25,70 @@ if TYPE_CHECKING:
 EVENTS = "events"
 #: The path, bytes and times of files.
 State = list[tuple[Place, int, int, int]]
+#: By the folder of a trace's events, the state of its files when they were checked, and what is wrong with them.
+#: For all of the process: a command that failed on a damaged file is run again, on the lake opened anew.
+_seen: dict[Place, tuple[State, str | None]] = {}
 _EVENTS_OF = "SELECT trace_id, event_count, event_bytes, event_files FROM _entries"
 
 
-class EventFiles:
-    """The event files that can be read; each is checked once, until it changes."""
+def point(layout: Layout, connection: duckdb.DuckDBPyConnection, *, for_many: bool = False) -> dict[str, str]:
+    """Define the view of all events over the readable files; return the other traces, with the reason.
 
-    #: By the folder of a trace's events, the state of its files when they were checked, and what is wrong with them.
-    #: For all of the process: a command that failed on a damaged file is run again, on the lake opened anew.
-    _seen: ClassVar[dict[Place, tuple[State, str | None]]] = {}
+    Args:
+        layout: the lake.
+        connection: the connection.
+        for_many: many queries read them.
+    """
+    rows = connection.execute(f"{_EVENTS_OF} ORDER BY ALL").fetchall()
+    found, damaged = read(layout, {one: known for one, *known in rows})
+    set_event_files(connection, [path for files in found.values() for path in files])
+    if for_many and None not in (counts := [count for _, count, *_ in rows]):
+        hold_events(connection, sum(counts))
+    return damaged
 
-    def __init__(self, layout: Layout) -> None:
-        """Initialise without checking files."""
-        self._layout = layout
 
-    def point(self, connection: duckdb.DuckDBPyConnection, *, for_many: bool = False) -> dict[str, str]:
-        """Define the view of all events over the readable files; return the other traces, with the reason.
+def damaged(layout: Layout, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:
+    """Return which of some traces have events that cannot be read, with the reason."""
+    rows = connection.execute(_EVENTS_OF).fetchall()
+    return read(layout, {one: known for one, *known in rows if one in traces})[1]
 
-        Args:
-            connection: the connection.
-            for_many: many queries read them.
 
-        Raises:
-            DamagedError: files that passed the check cannot be read.
-        """
-        import duckdb
+def read(layout: Layout, traces: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Sequence[Place]], dict[str, str]]:
+    """Return the files of traces whose events can be read, and for the others what is wrong.
 
-        rows = connection.execute(f"{_EVENTS_OF} ORDER BY ALL").fetchall()
-        found, damaged = self._read({one: known for one, *known in rows})
+    Args:
+        layout: the lake.
+        traces: for each trace, from the catalog, its number of events, the bytes of their files and, in an object
+            store, the files; None for what is unknown.
+
+    Raises:
+        InputError: this user may not read a file.
+    """
+    found: dict[str, Sequence[Place]] = {}
+    faults: dict[str, str] = {}
+    for trace_id, (events, size, listed) in traces.items():
+        folder = layout.event_dir(trace_id)
         try:
-            set_event_files(connection, [path for files in found.values() for path in files])
-        except duckdb.Error as error:
-            # DuckDB opens the first file.
-            if may_be_damage(error) and (fault := find(found, (), error)):
-                raise DamagedError(fault) from error
-            raise
-        if for_many and None not in (counts := [count for _, count, *_ in rows]):
-            hold_events(connection, sum(counts))
-        return damaged
+            files = layout.event_files(trace_id, listed)
+            state = _state(files)
+        except FileNotFoundError:  # another process is removing the trace
+            continue
+        for path in files:
+            if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
+                raise unpermitted(path)
+        if folder not in _seen or _seen[folder][0] != state:
+            is_resized = size != sum(there for _, there, *_ in state)
+            _seen[folder] = state, fault(files, rows=events) if is_resized else None
+        if reason := _seen[folder][1]:
+            faults[trace_id] = reason
+        else:
+            found[trace_id] = files
+    return found, faults
 
-    def damaged(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:
-        """Return which of some traces have events that cannot be read, with the reason."""
-        rows = connection.execute(_EVENTS_OF).fetchall()
-        return self._read({one: known for one, *known in rows if one in traces})[1]
 
-    def _read(self, traces: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Sequence[Place]], dict[str, str]]:
-        """Return the files of traces whose events can be read, and for the others what is wrong.
-
-        Args:
-            traces: for each trace, from the catalog, its number of events, the bytes of their files and, in an object
-                store, the files; None for what is unknown.
-
-        Raises:
-            InputError: this user may not read a file.
-        """
-        found: dict[str, Sequence[Place]] = {}
-        faults: dict[str, str] = {}
-        with Probe() as probe:
-            for trace_id, (events, size, listed) in traces.items():
-                folder = self._layout.event_dir(trace_id)
-                try:
-                    files = self._layout.event_files(trace_id, listed)
-                    state = _state(files)
-                except FileNotFoundError:  # another process is removing the trace
-                    continue
-                for path in files:
-                    if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
-                        raise unpermitted(path)
-                if folder not in self._seen or self._seen[folder][0] != state:
-                    is_resized = size != sum(there for _, there, *_ in state)
-                    self._seen[folder] = state, probe.fault(files, rows=events) if is_resized else None
-                if fault := self._seen[folder][1]:
-                    faults[trace_id] = fault
-                else:
-                    found[trace_id] = files
-        return found, faults
-
-    def condemn(self, trace_id: str, reason: str, listed: str | None = None) -> None:
-        """Remember that the events of a trace cannot be read, until its files change."""
-        files = self._layout.event_files(trace_id, listed)
-        self._seen[self._layout.event_dir(trace_id)] = (_state(files), reason)
+def condemn(layout: Layout, trace_id: str, reason: str, listed: str | None = None) -> None:
+    """Remember that the events of a trace cannot be read, until its files change."""
+    _seen[layout.event_dir(trace_id)] = (_state(layout.event_files(trace_id, listed)), reason)
 
 
 def _state(files: Sequence[Place]) -> State:
@@ -115,6 +99,5 @@ def _state(files: Sequence[Place]) -> State:
 
 def is_whole(layout: Layout, trace_id: str, events: int | None, listed: str | None = None) -> bool:
     """Whether the events of a trace can be read, all of them, and are as many as its catalog entry says."""
-    with Probe() as probe:
-        files = layout.event_files(trace_id, listed)
-        return events is not None and probe.fault(files, rows=events, whole=True) is None
+    files = layout.event_files(trace_id, listed)
+    return events is not None and fault(files, rows=events, whole=True) is None

@@ -9,10 +9,11 @@ from typing import Any
 import duckdb
 
 from .catalog import Catalog
+from .connection import database
 from .errors import InputError, UsageError
 from .schema import CATALOG_COLUMNS
-from .storage.files import exclusive, publish_bytes, remove_folder
-from .storage.layout import FORMAT_VERSION, Layout
+from .storage.files import exclusive, remove_folder
+from .storage.layout import FORMAT_VERSION, Layout, mark
 from .storage.paths import TRACE_ID, parquet_rows, plain_files, readable
 from .storage.tables import Tables
 
@@ -50,8 +51,7 @@ def migrate(root: Path) -> int:
         known = {entry["trace_id"] for entry in entries}
         settings = {_trace_of(path): _settings(path) for path in plain_files(root / "settings", ".json")}
         catalog.append_settings({one: given for one, given in settings.items() if one in known})
-        marker = {"format": "tracelake", "version": FORMAT_VERSION}
-        publish_bytes(layout.marker, (json.dumps(marker) + "\n").encode())
+        mark(layout)
         for name in _FORMER:
             remove_folder(root / name)
     return len(entries)
@@ -64,16 +64,16 @@ def _trace_of(path: Path) -> str:
 
 
 def _entry(path: Path) -> dict[str, Any]:
-    with duckdb.connect() as connection:
-        try:
+    try:
+        with database(1) as connection:
             found = connection.execute(f"SELECT * FROM {parquet_rows([path])}")
             names = [column[0] for column in found.description or ()]
             [row] = found.fetchall()
-        except (duckdb.Error, ValueError) as error:
-            raise InputError(
-                f"{path}: cannot be read as an entry of the catalog: {str(error).partition(chr(10))[0]}. "
-                "Move it away, migrate, and ingest the trace's file again."
-            ) from error
+    except (duckdb.Error, ValueError) as error:
+        raise InputError(
+            f"{path}: cannot be read as an entry of the catalog: {str(error).partition(chr(10))[0]}. "
+            "Move it away, migrate, and ingest the trace's file again."
+        ) from error
     entry = {name: value for name, value in zip(names, row, strict=True) if name in CATALOG_COLUMNS}
     return entry | {"trace_id": _trace_of(path)}
 

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .errors import InputError, UsageError
+from .errors import UsageError
 from .sql.near import guess
 from .storage.layout import is_lake
-from .storage.paths import Place, readable
+
+if TYPE_CHECKING:
+    from .store import Store
 
 #: Names come from the catalog alone: most queries about a trace do not otherwise need the relation `traces`.
 _NAMED = """
 SELECT c.trace_id, coalesce(s.value, c.trace) AS trace
 FROM _catalog AS c LEFT JOIN _settings AS s ON s.trace_id = c.trace_id AND s.key = 'trace'
 """
-#: Runs a query with parameters and returns its rows.
-Ask = Callable[[str, list[Any]], list[tuple[Any, ...]]]
 
 
-def resolve(ask: Ask, lake: Place, trace: str, found: dict[str, str]) -> str:
-    """Return the id of the trace that `trace` names.
-
-    Args:
-        ask: runs queries.
-        lake: the lake's location.
-        trace: a name, an id, or a prefix of either.
-        found: the cache of names resolved before.
+def resolve(store: Store, trace: str) -> str:
+    """Return the id of the trace that a name, an id, or a prefix of either, names.
 
     Raises:
         UsageError: it matches no trace, or more than one.
     """
-    if trace not in found:
-        found[trace] = _resolve(ask, lake, readable(trace))
-    return found[trace]
-
-
-def _resolve(ask: Ask, lake: Place, trace: str) -> str:
-    rows = ask(f"FROM ({_NAMED}) WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
+    rows = store.rows(f"FROM ({_NAMED}) WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
     if not rows and len(trace) >= 2:
-        rows = ask(
+        rows = store.rows(
             f"FROM ({_NAMED}) WHERE starts_with(trace_id, $1) OR starts_with(trace, $1) ORDER BY trace_id", [trace]
         )
     if len(rows) == 1:
@@ -50,11 +38,11 @@ def _resolve(ask: Ask, lake: Place, trace: str) -> str:
         raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
     if Path(trace).is_dir():
         raise UsageError(f"{trace}: {a_folder(trace)}")
-    known = [name for (name,) in ask(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL", [])]
+    known = [name for (name,) in store.rows(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL")]
     listed = ", ".join(known[:6]) + (f" and {len(known) - 6} more" if len(known) > 6 else "")
     raise UsageError(
         f"{trace}: no such trace or file.{guess(trace, known)} "
-        + (f"In the lake {lake}: {listed}." if known else f"The lake {lake} is empty.")
+        + (f"In the lake {store.path}: {listed}." if known else f"The lake {store.path} is empty.")
     )
 
 
@@ -69,16 +57,3 @@ def damaged_one(trace: str, damaged: Collection[str]) -> str | None:
     """Return the id of the one trace without a readable catalog row that an id, or a prefix of one, names."""
     found = [trace_id for trace_id in damaged if len(trace) >= 2 and trace_id.startswith(trace)]
     return found[0] if len(found) == 1 else None
-
-
-def check_answerable(aside: list[tuple[str, str]], trace: str) -> None:
-    """Check that a trace requested by name can be answered.
-
-    Raises:
-        InputError: it is excluded.
-    """
-    if aside:
-        raise InputError(
-            f"{trace}: excluded: {aside[0][0]} cannot be computed: {aside[0][1]}\n"
-            f"  Remove it with: tracelake remove {trace}\n  and ingest its file again."
-        )

@@ -59,9 +59,7 @@ class Relations:
         self.commented: set[str] = set()
         #: Without stored answers: the relations that are tables.
         self._tables: set[str] = set()
-        #: Views known to have no rows, created without their sources.
-        self._emptied: set[str] = set()
-        #: The kind of each relation held in memory: TABLE, or VIEW if it has no rows.
+        #: The kind of each relation whose rows were computed: TABLE, or VIEW if it has none.
         self._kinds: dict[str, str] = {}
         self._emptiness = Emptiness(
             lambda name: name in self.created and name not in self._tables, lambda: self._answers.catalog.formats
@@ -69,7 +67,7 @@ class Relations:
 
     def clear(self) -> None:
         """Forget everything about a closed connection."""
-        for known in (self.created, self.commented, self._tables, self._emptied, self._kinds, self._emptiness):
+        for known in (self.created, self.commented, self._tables, self._kinds, self._emptiness):
             known.clear()
 
     def is_stored(self, entry: modules.Module) -> bool:
@@ -97,24 +95,19 @@ class Relations:
         self._tables |= chosen
 
     def recompute(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Recompute those of some existing relations that are held in memory.
+        """Recompute those of some existing relations whose rows were computed.
 
         Those that depend on files of other relations wait for the next query, which brings these up to date.
         """
-        wanted = self.created.intersection(names)
-        for entry in modules.relations():
-            if entry.name not in wanted or not (self._is_table(entry) or entry.name in self._emptied):
-                continue
-            if not (self._stored and entry.in_memory) or any(
-                self.is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
-            ):
+        for entry in modules.in_order(self.created & self._kinds.keys() & set(names)):
+            if not self._stored or any(map(self.is_stored, modules.in_order(modules.sources(entry.name)))):
                 self.expire([entry.name])
             else:
                 connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
     def expire(self, names: Iterable[str]) -> None:
-        """Have relations that are held in memory recomputed by the next query that needs them."""
-        for known in (self.created, self.commented, self._emptied):
+        """Have relations recomputed by the next query that needs them."""
+        for known in (self.created, self.commented):
             known.difference_update(names)
         self._emptiness.changed()
 
@@ -150,7 +143,6 @@ class Relations:
         elif not self._stored and entry.kind == "VIEW" and self._emptiness.reads_nothing(entry):
             # Planning its sources would take as long as if there were rows.
             parsed.execute(connection, empty_view(entry, connection))
-            self._emptied.add(entry.name)
             self._kinds[entry.name] = "VIEW"
         else:
             parsed.execute(connection, modules.create_statement(entry))

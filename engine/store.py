@@ -9,16 +9,16 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, computing, damage, naming
+from . import aside, damage, event_files, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
-from .errors import UsageError
-from .event_files import EVENTS, EventFiles
+from .errors import InputError, UsageError
+from .event_files import EVENTS
 from .relations import BASE, Relations, is_of_all, named, shows_comments
 from .sql import glossary, guard, lookups, modules
 from .storage.files import remove_dead_staging
 from .storage.layout import Layout, open_layout
-from .storage.paths import Place
+from .storage.paths import Place, readable
 from .stored import Stored
 
 T = TypeVar("T")
@@ -66,10 +66,8 @@ class Store:
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.answers = Stored(self.layout)
-        self.event_files = EventFiles(self.layout)
-        #: `_making`: relations are being made ready; errors are retried there. `_renewing`: answers are being computed;
-        #: queries meanwhile use the existing ones. `_events_pointed`: the events view matches the loaded catalog.
-        self._making = self._renewing = self._events_pointed = False
+        #: Whether the events view matches the loaded catalog.
+        self._events_pointed = False
         self.lookups = lookups.LookupTables(self.layout)
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
@@ -118,18 +116,18 @@ class Store:
             guard.check(self._ready(()), query)
         names = named(query)
         of_all = is_of_all(query, names)
-        connection = self._everything(comments=shows_comments(query)) if of_all else self._ready(names)
-        try:
+
+        def answer() -> duckdb.DuckDBPyRelation:
+            connection = self._everything(comments=shows_comments(query)) if of_all else self._make_ready(names)
             with guard.refusals():
                 return connection.sql(guard.without_end(query), params=parameters or None)
+
+        try:
+            return self._until_whole(answer)
         except duckdb.CatalogException as error:
             raise UsageError(str(error) if of_all else modules.near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
             raise UsageError(glossary.explained(str(error))) from error
-        except duckdb.Error as error:
-            if self.recover(error):
-                return self.sql(query, **parameters)
-            raise
 
     def kept(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the result of a query that is slow to plan, computed once and held until the query is run again.
@@ -150,13 +148,11 @@ class Store:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def _fetched(self, query: str, parameters: object) -> tuple[list[str], list[tuple[Any, ...]]]:
-        while True:
-            try:
-                answer = self._ready(named(query)).execute(query, parameters)
-                return [column for column, *_ in answer.description], answer.fetchall()
-            except duckdb.Error as error:
-                if not self.recover(error):
-                    raise
+        def fetch() -> tuple[list[str], list[tuple[Any, ...]]]:
+            answer = self._make_ready(named(query)).execute(query, parameters)
+            return [column for column, *_ in answer.description], answer.fetchall()
+
+        return self._until_whole(fetch)
 
     def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
         """Return the connection with the relations of a query ready, to run it there or on an existing result."""
@@ -185,13 +181,13 @@ class Store:
 
     def _see_catalog(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._events_pointed = False
-        aside.fill(connection, self.layout, self.answers.catalog)
+        aside.fill(connection, self.answers.catalog)
         self.relations.recompute(connection, (entry.name for entry in modules.relations()))
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Define the events view without excluded traces, whose files may not be Parquet."""
-        for trace_id, reason in self.event_files.point(connection, for_many=not self.stored).items():
-            aside.put(connection, self.layout, trace_id, EVENTS, reason)
+        for trace_id, reason in event_files.point(self.layout, connection, for_many=not self.stored).items():
+            aside.put(connection, trace_id, EVENTS, reason)
         self._events_pointed = True
 
     def recover(self, error: Exception) -> bool:
@@ -200,51 +196,46 @@ class Store:
         Stored rows are recomputed. A trace whose events cannot be read is excluded.
 
         Raises:
-            DamagedError: relations are being made ready, and the retry happens there.
             InputError, UsageError: the object store or the connection cannot be used.
         """
         damage.check_usable(error)
-        if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
-            return self._door is not None and self._door.recover(error)
-        if self.answers.catalog.loaded and not self.answers.catalog.is_current():
-            # Another process has removed or replaced what the query read.
-            found = damage.Found(fatal=damage.is_fatal(error))
-        elif not (found := self._find_damage(error, self.answers.pointed)):
-            return self._door is not None and self._door.recover(error)
-        if self._making:
-            raise damage.DamagedError(found) from error
-        self._take_away(found)
-        return True
+        if damage.may_be_damage(error) and self._connection is not None and not self.lookups.given:
+            is_replaced = self.answers.catalog.loaded and not self.answers.catalog.is_current()
+            # If another process has removed or replaced what the query read, nothing is damaged.
+            found = damage.Found(fatal=damage.is_fatal(error)) if is_replaced else self._find_damage(error)
+            if is_replaced or found:
+                self._take_away(found)
+                return True
+        return self._door is not None and self._door.recover(error)
 
-    def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
+    def _find_damage(self, error: Exception) -> damage.Found:
         states = self.answers.catalog.states if self._events_pointed else {}
         events = {one: self.layout.event_files(one, state.event_files) for one, state in states.items()}
-        entries = map(modules.known, relations)
+        entries = map(modules.known, self.answers.pointed)
         stored = [(entry, file.path) for entry in entries for file in self.answers.files(entry)[0]]
         return damage.find(events, stored, error)
 
     def _take_away(self, found: damage.Found) -> None:
         self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
-            self.event_files.condemn(trace_id, reason, self.answers.catalog.states[trace_id].event_files)
+            listed = self.answers.catalog.states[trace_id].event_files
+            event_files.condemn(self.layout, trace_id, reason, listed)
         if found.fatal:
             self._disconnect()
         self.answers.catalog.forget()
 
     def _until_whole(self, step: Callable[[], T]) -> T:
         """Run a step, and retry it without the damaged files that it meets."""
-        if self._making:
-            return step()
         while True:
-            self._making = True
             try:
                 return step()
             except damage.DamagedError as met:
-                if met.found.fatal and not self.lookups.in_files:
+                if met.found.fatal and self.lookups.given:
                     raise met.__cause__ or met from None
                 self._take_away(met.found)
-            finally:
-                self._making = False
+            except duckdb.Error as error:
+                if not self.recover(error):
+                    raise
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or a prefix of either.
@@ -252,7 +243,10 @@ class Store:
         Raises:
             UsageError: it matches no trace, or more than one.
         """
-        return naming.resolve(self.rows, self.path, trace, self.catalog.named)
+        named = self.catalog.named
+        if trace not in named:
+            named[trace] = naming.resolve(self, readable(trace))
+        return named[trace]
 
     def check_answerable(self, trace_id: str, relation: str) -> None:
         """Check that a relation can be computed for a trace.
@@ -261,7 +255,12 @@ class Store:
             InputError: the trace is excluded.
         """
         rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
-        naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
+        for missing, reason in rows:
+            if missing in modules.sources(relation):
+                raise InputError(
+                    f"{trace_id}: excluded: {missing} cannot be computed: {reason}\n"
+                    f"  Remove it with: tracelake remove {trace_id}\n  and ingest its file again."
+                )
 
     @property
     def catalog(self) -> Catalog:
@@ -286,8 +285,10 @@ class Store:
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
         """Recompute answers that are stale or lost."""
-        bring = computing.renew.bring
-        bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
+        # Few queries compute, and importing what does takes milliseconds.
+        from .computing.renew import bring
+
+        bring(self.layout, self.answers, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()
 
@@ -316,9 +317,9 @@ class Store:
     def _ready(self, names: Iterable[str], *, comments: bool = False) -> duckdb.DuckDBPyConnection:
         """Return the connection with these relations created and their dependencies up to date."""
         wanted = set(names)
-        return self._until_whole(lambda: self._make_ready(wanted, comments))
+        return self._until_whole(lambda: self._make_ready(wanted, comments=comments))
 
-    def _make_ready(self, names: set[str], comments: bool) -> duckdb.DuckDBPyConnection:
+    def _make_ready(self, names: set[str], *, comments: bool = False) -> duckdb.DuckDBPyConnection:
         connection = self._opened()
         for table in self.lookups.reread(connection):
             self.relations.renew_above(connection, table)
@@ -334,8 +335,8 @@ class Store:
             connection = self._opened()
         self.relations.choose_tables(connection, order)
         uncommented = self.relations.uncommented() if comments else []
-        if self.stored and (uncommented or ("_event_rows" in base and not self._events_pointed)):
-            # Creating or commenting a view binds it, and binding a view of events would open all their files.
+        if self.stored and uncommented:
+            # Commenting a view binds it, and binding a view of events would open all their files.
             set_event_files(connection, [])
             self._events_pointed = False
         elif "_event_rows" in base and not self._events_pointed:
@@ -343,7 +344,8 @@ class Store:
         for entry in order:
             if self.relations.is_stored(entry):
                 if entry.name not in self.answers.pointed:
-                    self._point(connection, entry)
+                    self.answers.point(connection, entry)
+                    self.relations.commented.discard(entry.name)
             elif entry.name not in self.relations.created:
                 self.relations.create(connection, entry)
             self.relations.created.add(entry.name)
@@ -354,30 +356,12 @@ class Store:
 
     def _bring_up_to_date(self, entries: Iterable[modules.Module]) -> None:
         """Renew stale answers if they are few, and lost rows of some relations; warn of what is not renewed."""
-        if self._renewing:
-            return
         stale, lost = {*self.answers.stale()}, set[str]().union(*map(self.answers.without_rows, entries))
         if len(stale) > RENEWED_AT_ONCE:
             aside.warn_stale(self.path, len(stale), len(self.answers.catalog.states))
             stale = set()
         if stale or lost:
-            self._renewing = True
-            try:
-                self._renew(stale, lost)
-            finally:
-                self._renewing = False
-
-    def _point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Define the view of a stored relation over the files with current rows."""
-        try:
-            self.answers.point(connection, entry)
-        except duckdb.Error as error:
-            # DuckDB opens the first file.
-            suspected = damage.may_be_damage(error) or isinstance(error, duckdb.BinderException)
-            if suspected and (found := self._find_damage(error, [entry.name])):
-                raise damage.DamagedError(found) from error
-            raise
-        self.relations.commented.discard(entry.name)
+            self._renew(stale, lost)
 
     def give(self, table: str, rows: Sequence[Sequence[object]], *, alone: bool = False) -> None:
         """Add rows to a lookup table for as long as the lake is open, see `LookupTables.give`."""

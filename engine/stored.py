@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .catalog import Catalog, State
 from .current import Rules, current_rows
-from .damage import DamagedError, Found, is_parquet
+from .damage import DamagedError, Found
 from .sql import modules
 from .storage.here import Here
 from .storage.layout import Layout
@@ -151,23 +151,18 @@ class Stored:
         """Define the view of a stored relation over the files with current rows.
 
         Raises:
-            DamagedError: files are not Parquet, truncated, or replaced by others.
-            duckdb.Error: the first file cannot be read for another reason; for other files a query of the view fails.
+            DamagedError: files are missing, truncated, or replaced by others.
         """
         files, mixed = self.files(entry)
-        whole = [is_parquet(file.path, file.size) for file in files]
-        if False in whole:
-            raise DamagedError(
-                Found(stored=[file.path for file, one in zip(files, whole, strict=True) if one is False])
-            )
+        if damaged := [file.path for file in files if file.fault()]:
+            raise DamagedError(Found(stored=damaged))
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
         rows = current_rows(entry, source, mixed=mixed, entries=BATCHES if entry.of_all else "_entries")
         if self.focus is not None and not entry.of_all:
             rows = f"SELECT * FROM ({rows}) WHERE trace_id IN ({', '.join(map(modules.quoted, sorted(self.focus)))})"
         # DuckDB opens the first file to bind a view, and again to bind each query of it.
-        deferred = " WITH (DEFER_BINDING)" if whole and whole[0] else ""
-        connection.execute(f"CREATE OR REPLACE VIEW {entry.name}{deferred} AS {rows}")
+        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} WITH (DEFER_BINDING) AS {rows}")
         self.pointed.add(entry.name)
 
 

@@ -37,9 +37,9 @@ class Notes:
     truncated: str | None = None
     _samples: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
-    def reject(self, event: int, reason: str, text: bytes | str, count: int = 1) -> None:
+    def reject(self, event: int, reason: str, text: bytes | str) -> None:
         """Count a rejected event, and store it as a sample while there are few."""
-        self.rejected += count
+        self.rejected += 1
         self._keep("rejected", event, reason, text)
 
     def repair(self, event: int, reason: str, text: bytes | str) -> None:

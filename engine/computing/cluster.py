@@ -13,7 +13,6 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +22,6 @@ from ..errors import InputError, UsageError
 from ..sql import modules
 from ..storage.files import Staging, at_abandon, is_locked
 from ..storage.layout import Layout
-from ..storage.paths import Place
 from .executors import Executor, Threads
 
 C = TypeVar("C")
@@ -69,46 +67,40 @@ def executor(jobs: int | None, address: str | None, options: Mapping[str, Any] |
             ray.shutdown()
 
 
-@dataclass(frozen=True)
-class _Sender:
-    """What a node must share with the machine that sends the work.
+def _identity() -> tuple[str, str]:
+    """Return what must be the same on all nodes: the version of tracelake, and the fingerprint of its SQL."""
+    return __version__, modules.fingerprint()
 
-    Attributes:
-        lake: the lake.
+
+def _check_node(layout: Layout, locked: Path | None, sender: tuple[str, str]) -> None:
+    """Check that this node can do the work.
+
+    Args:
+        layout: the lake.
         locked: a file in the lake that the sender keeps locked; None in an object store, which needs no locks.
-        version: of tracelake.
-        rules: the fingerprint of its SQL.
+        sender: the identity of the machine that sends the work.
+
+    Raises:
+        InputError: its rows would differ or go elsewhere, or its locks would not hold.
     """
-
-    lake: Place
-    locked: Path | None
-    version: str
-    rules: str
-
-    def check(self) -> None:
-        """Check that this node can do the work.
-
-        Raises:
-            InputError: its rows would differ or go elsewhere, or its locks would not hold.
-        """
-        node = socket.gethostname()
-        if (__version__, modules.fingerprint()) != (self.version, self.rules):
-            raise InputError(
-                f"node {node} has another tracelake ({__version__}, SQL {modules.fingerprint()}) than the sender "
-                f"({self.version}, SQL {self.rules}). Install the same on all nodes."
-            )
-        if self.locked is None:
-            return
-        if not self.locked.is_file():
-            raise InputError(
-                f"{self.lake}: node {node} does not see this lake. It must lie on a file system that all nodes share, "
-                "under the same path."
-            )
-        if not is_locked(self.locked):
-            raise InputError(
-                f"{self.lake}: node {node} does not see the locks of other nodes: two could write at once. "
-                "The file system must be mounted with locks (flock) that hold for all nodes."
-            )
+    node, own = socket.gethostname(), _identity()
+    if own != sender:
+        raise InputError(
+            f"node {node} has another tracelake ({own[0]}, SQL {own[1]}) than the sender ({sender[0]}, SQL "
+            f"{sender[1]}). Install the same on all nodes."
+        )
+    if locked is None:
+        return
+    if not locked.is_file():
+        raise InputError(
+            f"{layout.root}: node {node} does not see this lake. It must lie on a file system that all nodes share, "
+            "under the same path."
+        )
+    if not is_locked(locked):
+        raise InputError(
+            f"{layout.root}: node {node} does not see the locks of other nodes: two could write at once. "
+            "The file system must be mounted with locks (flock) that hold for all nodes."
+        )
 
 
 class Cluster:
@@ -165,13 +157,12 @@ class Cluster:
 
         with Staging(layout.staging) as folder:
             locked = None if layout.is_remote else folder.with_suffix(".lock")
-            sender = _Sender(layout.root, locked, __version__, modules.fingerprint())
             at_abandon.append(cancel)
             try:
                 while True:
                     # Submit all if no number is given, so that an autoscaling cluster sees the load.
                     for nth, chunk in islice(left, (self._jobs or len(chunks)) - len(under_way)):
-                        under_way[self._task.remote(work, layout, chunk, sender, self._threads)] = nth
+                        under_way[self._task.remote(work, layout, chunk, locked, _identity(), self._threads)] = nth
                     if not under_way:
                         return
                     [done], _ = self._ray.wait(list(under_way), num_returns=1)
@@ -205,11 +196,16 @@ class Cluster:
 
 
 def _on_node(
-    work: Callable[[Layout, C], R], layout: Layout, chunk: C, sender: _Sender, threads: int
+    work: Callable[[Layout, C], R],
+    layout: Layout,
+    chunk: C,
+    locked: Path | None,
+    sender: tuple[str, str],
+    threads: int,
 ) -> tuple[R, list[str]]:
     """Run the work on a chunk, on a node of the cluster; return its result and the warnings logged."""
     os.environ.setdefault("TRACELAKE_THREADS", str(threads))
-    sender.check()
+    _check_node(layout, locked, sender)
     messages: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]

@@ -21,11 +21,11 @@ from typing import Any
 import duckdb
 
 from ..catalog import TRACES, Catalog, new_id, put
-from ..current import Rules, current_rows
+from ..current import Rules, rows_in
 from ..damage import DamagedError, find, is_fatal, may_be_damage
 from ..sql import modules
 from ..storage.layout import Layout
-from ..storage.paths import Place, parquet_rows
+from ..storage.paths import Place
 from ..storage.tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
 from .compute import Worker
 from .work import Answers, Work
@@ -147,11 +147,7 @@ def _publish(
 
 def _append(tables: Tables, answers: Answers) -> None:
     """Append computed rows to their tables; nobody reads them before the catalog names their batch."""
-
-    def one(name: str) -> None:
-        tables.append(name, answers.files[name], _columns(name))
-
-    tables.each(one, answers.files)
+    tables.each(lambda name: tables.append(name, answers.files[name], _columns(name)), answers.files)
 
 
 def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
@@ -234,9 +230,8 @@ def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
     """Exclude files that made a query over stored rows fail, if any; their traces are renewed on demand."""
     if is_fatal(error) or not (may_be_damage(error) or isinstance(error, duckdb.BinderException)):
         return False
-    own = modules.stored() - modules.linked()
-    needed = modules.closure(names, lambda entry: entry.name in own) & own
-    found = find({}, [(modules.known(one), file.path) for one in sorted(needed) for file in tables.files(one)], error)
+    files = [(modules.known(one), file.path) for one in sorted(_own_below(names)) for file in tables.files(one)]
+    found = find({}, files, error)
     tables.lost.update(found.stored)
     return bool(found.stored)
 
@@ -267,15 +262,18 @@ def _links(tables: Tables, lent: Worker) -> dict[str, set[str]]:
 
 
 def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> dict[str, str]:
-    """Return the SELECT of current rows of stored relations that others depend on and that depend on no other trace."""
+    """Return the SELECT of current rows, of some traces if given, of the stored relations that others depend on."""
+    wanted = set(traces)
+    return {
+        name: rows_in(name, (one for one in tables.files(name) if not wanted or any(map(one.may_have, wanted))))
+        for name in _own_below(names)
+    }
+
+
+def _own_below(names: Iterable[str]) -> set[str]:
+    """Return the stored relations that others depend on, of those whose rows depend on no other trace."""
     own = modules.stored() - modules.linked()
-    needed = modules.closure(names, lambda entry: entry.name in own) & own
-    wanted = sorted(traces)
-    given = {}
-    for name in needed:
-        files = [file for file in tables.files(name) if not wanted or any(file.may_have(one) for one in wanted)]
-        given[name] = current_rows(modules.known(name), parquet_rows([file.path for file in files]) if files else "")
-    return given
+    return modules.closure(names, lambda entry: entry.name in own) & own
 
 
 def _settings(catalog: Catalog, traces: Iterable[str]) -> list[tuple[str, str, str]]:

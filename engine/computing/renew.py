@@ -11,17 +11,16 @@ from typing import TypeVar
 
 import duckdb
 
-from .. import aside
+from .. import aside, event_files
 from ..catalog import Catalog, State, reading
-from ..current import Rules, changed_settings, current_rows
+from ..current import Rules, changed_settings, rows_in
 from ..damage import DamagedError
 from ..errors import InputError
-from ..event_files import EVENTS, EventFiles
+from ..event_files import EVENTS
 from ..sql import modules
 from ..storage.files import Staging, exclusive, unbroken
 from ..storage.here import Here
 from ..storage.layout import Layout
-from ..storage.paths import parquet_rows
 from ..storage.tables import Tables
 from ..stored import Stored, batch_of
 from .executors import Executor
@@ -37,7 +36,6 @@ BYTES_AT_ONCE = 64 << 20
 def bring(
     layout: Layout,
     answers: Stored,
-    event_files: EventFiles,
     refreshed: Callable[[], duckdb.DuckDBPyConnection],
     stale: Set[str],
     lost: Set[str],
@@ -48,7 +46,6 @@ def bring(
     Args:
         layout: the lake.
         answers: its stored answers.
-        event_files: the checked event files.
         refreshed: returns the connection with the latest catalog loaded.
         stale: traces with stale answers.
         lost: traces with lost rows.
@@ -67,9 +64,9 @@ def bring(
             # Another process may have done it meanwhile.
             connection = refreshed()
             wanted = sorted(stale & {*answers.stale()} | lost & answers.catalog.states.keys())
-            damaged = event_files.damaged(connection, wanted)
+            damaged = event_files.damaged(layout, connection, wanted)
             for trace_id, reason in damaged.items():
-                aside.put(connection, layout, trace_id, EVENTS, reason)
+                aside.put(connection, trace_id, EVENTS, reason)
             for chunk in _chunks(layout, answers.catalog, [one for one in wanted if one not in damaged]):
                 with Staging(answers.tables.folder if isinstance(answers.tables, Here) else layout.staging) as folder:
                     batch = _compute(layout, answers.tables, answers.catalog, connection, chunk, folder, memory_limit)
@@ -80,7 +77,7 @@ def bring(
         # A full disk, or another user's folder: the query is answered all the same.
         aside.warn_unwritable(layout.root, error)
         answers.see_here()
-        bring(layout, answers, event_files, refreshed, stale, lost, memory_limit)
+        bring(layout, answers, refreshed, stale, lost, memory_limit)
 
 
 def renew_side_by_side(
@@ -199,5 +196,5 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
         files = [file for file in tables.files(name) if any(file.may_hold(*one) for one in batches.items())]
         if not all(any(file.may_hold(*one) for file in files) for one in batches.items()):
             continue
-        given[name] = current_rows(modules.known(name), parquet_rows([file.path for file in files]) if files else "")
+        given[name] = rows_in(name, files)
     return given

@@ -31,29 +31,16 @@ class LookupTables:
     def __init__(self, layout: Layout) -> None:
         """Initialise without filling."""
         self._layout = layout
-        #: Tables with rows that were given to this connection and are in no file.
+        #: Tables with rows of this connection only, which are in no file: another connection would not have them.
         self.given: set[str] = set()
         #: The filled tables, each with the state of the lake's own file it was filled from.
         self._seen: dict[str, object] = {}
         #: Tables without the index of their primary key.
         self._unkeyed: set[str] = set()
-        #: Tables with rows beyond those of their files.
-        self._held: set[str] = set()
-
-    @property
-    def in_files(self) -> bool:
-        """Whether another connection would have the same rows."""
-        return not self.given and not self._held
-
-    def hold(self, table: str) -> None:
-        """Stop refilling a table, which will hold rows that are in no file."""
-        self._seen.pop(table, None)
-        self._held.add(table)
 
     def clear(self) -> None:
         """Forget a connection that was closed."""
         self.given.clear()
-        self._held.clear()
         self._unkeyed.clear()
         self._seen.clear()
 

@@ -108,18 +108,9 @@ class Module:
 
 
 @functools.cache
-def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
-    """Return every module of `root`, in dependency order.
-
-    Raises:
-        ValueError: two files create one relation.
-        graphlib.CycleError: relations depend on each other in a cycle.
-    """
-    if root == SQL_ROOT:
-        return tuple(entry for entry in relations() if not entry.is_twin)
-    from . import module_files
-
-    return module_files.parsed(root)
+def modules() -> tuple[Module, ...]:
+    """Return every module, in dependency order."""
+    return tuple(entry for entry in relations() if not entry.is_twin)
 
 
 @functools.cache

@@ -168,43 +168,28 @@ def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> 
     """
     root = place_of(place)
     layout = Layout(root)
-    if isinstance(root, ObjectPath):
-        return _open_objects(layout, root, create=create)
-    check_usable(root)
-    check_table_path(root)
-    if layout.marker.is_file():
-        _check_version(layout)
-        _check_folders(layout, root / "tables")
-        return layout
-    if root.exists() and not root.is_dir():
-        raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
-    if not create:
-        raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
-    # The user's lookup rows may exist before the first trace.
-    if root.is_dir() and not all(_is_begun(path) or path == layout.lookup for path in root.iterdir()):
-        raise UsageError(f"{root}: not a lake, and not empty. Give a new folder with --lake.")
+    if isinstance(root, Path):
+        check_usable(root)
+        check_table_path(root)
+        if root.exists() and not root.is_dir():
+            raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
     try:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            _check_version(layout)
+            if isinstance(root, Path):
+                _check_folders(layout, root / "tables")
+            return layout
+        if not create:
+            raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
+        # The user's lookup rows may exist before the first trace.
+        there = root.iterdir() if isinstance(root, ObjectPath) or root.is_dir() else ()
+        if not all(_is_begun(path) or path == layout.lookup for path in there):
+            raise UsageError(f"{root}: not a lake, and not empty. Give a new place with --lake.")
         for folder in (layout.events, layout.tables, layout.staging):
             folder.mkdir(parents=True, exist_ok=True)
         mark(layout)
     except OSError as error:
-        raise InputError(f"{root}: cannot make a lake there: {error.strerror or error}") from error
-    return layout
-
-
-def _open_objects(layout: Layout, root: ObjectPath, *, create: bool) -> Layout:
-    """Return the layout of a lake in an object store; see `open_layout`."""
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            _check_version(layout)
-            return layout
-        if not create:
-            raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
-        if not all(path.name in _BEGINNINGS or path == layout.lookup for path in root.iterdir()):
-            raise UsageError(f"{root}: not a lake, and not empty. Give another name with --lake.")
-        mark(layout)
-    except OSError as error:
-        raise InputError(f"{root}: cannot be opened: {error.strerror or error}.") from error
+        raise InputError(f"{root}: cannot be opened, or made a lake: {error.strerror or error}.") from error
     return layout
 
 
@@ -229,7 +214,7 @@ def _check_version(layout: Layout) -> None:
     try:
         version = json.loads(layout.marker.read_bytes())["version"]
         newer = version > FORMAT_VERSION
-    except (StoreError, FileNotFoundError):
+    except (StoreError, FileNotFoundError, NotADirectoryError):
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{layout.marker}: cannot be read as a lake's marker: {error}") from error
@@ -245,7 +230,7 @@ def _check_version(layout: Layout) -> None:
         )
 
 
-def _is_begun(path: Path) -> bool:
+def _is_begun(path: Place) -> bool:
     """Whether a path belongs to a lake being created: by another process, or by one that was killed."""
     return path.name in _BEGINNINGS or path.name.startswith(".lake.json.")
 

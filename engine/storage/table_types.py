@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from .paths import file_literal
 
 if TYPE_CHECKING:
-    import duckdb
     from deltalake import Schema
 
 #: DuckDB types that Delta lacks, and the types that can hold all their values.
@@ -76,24 +74,18 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[s
     """
     import duckdb
 
+    from ..connection import database
+
     # Delta's timestamps are in UTC.
     kinds = {name: "TIMESTAMPTZ" if kind == "TIMESTAMP" else kind for name, kind in columns.items()}
     shown = ", ".join(f'unnest(CAST(? AS {kind}[])) AS "{name}"' for name, kind in kinds.items())
     values = [[row.get(name) for row in rows] for name in kinds]
-    with _database().cursor() as connection:
-        connection.execute(f"SET TimeZone = 'UTC'; CREATE TEMP TABLE rows AS SELECT {shown}", values)
+    with database(1) as connection:
+        connection.execute(f"CREATE TEMP TABLE rows AS SELECT {shown}", values)
         try:
             connection.execute(f"COPY rows TO {file_literal(path)} (FORMAT parquet, COMPRESSION zstd)")
         except duckdb.IOException as error:
             raise OSError(errno.EIO, str(error).partition("\n")[0].removeprefix("IO Error: "), str(path)) from error
-
-
-@functools.cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return an empty database, opened once: that takes longer than writing a few rows."""
-    import duckdb
-
-    return duckdb.connect(config={"threads": 1})
 
 
 def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:

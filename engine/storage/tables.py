@@ -65,6 +65,16 @@ class DataFile:
         """Whether the file may have rows of a trace computed by a batch."""
         return self.may_have(trace_id) and self.batches[0] <= batch_id <= self.batches[1]
 
+    def fault(self) -> str | None:
+        """Return how the file on disk differs from the table's log, if it does: it is missing, or of another size."""
+        try:
+            there = self.path.stat().st_size
+        except OSError as error:
+            return f"{self.path}: cannot be read: {error.strerror}."
+        if there == (self.size or there):
+            return None
+        return f"{self.path}: {there} bytes, where the table's log has {self.size}: a file was replaced or changed."
+
 
 class OvertakenError(Exception):
     """Another writer has changed a table since its log was read."""

@@ -33,9 +33,9 @@ def short(name: str) -> str:
     return cut_middle(name, _LONGEST)
 
 
-def counted(number: int, one: str, several: str | None = None) -> str:
+def counted(number: int, one: str) -> str:
     """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"
 
 
 def difference(row: Row) -> str:

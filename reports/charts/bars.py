@@ -8,6 +8,8 @@ from .labels import FONT, wide
 from .vega import COLOURS, PALE, PHASES, WIDTH, Chart, Row, altair_module, category_colour, chart, data
 
 _SHARES = 520
+#: The most knobs in one chart.
+_KNOBS = 12
 
 
 def shares(name: str, title: str, rows: Sequence[Row], categories: Sequence[str]) -> Chart:
@@ -63,7 +65,7 @@ def parameters(rows: Sequence[Row]) -> Chart:
     )
 
 
-def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
+def tornado(phase: str, rows: Sequence[Row]) -> Chart | None:
     """Return how each knob moves a phase; rows: title, side, setting, change in %, fits; the widest on top."""
     alt = altair_module()
     # A chip without a peak for a type has no time with it.
@@ -72,7 +74,7 @@ def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
     swings = {row["title"]: 0.0 for row in rows}
     for row in rows:
         swings[row["title"]] = max(swings[row["title"]], abs(row["change"]))
-    order = sorted((title for title in swings if swings[title] > 0.5), key=lambda title: -swings[title])[:most]
+    order = sorted((title for title in swings if swings[title] > 0.5), key=lambda title: -swings[title])[:_KNOBS]
     shown = [row for row in rows if row["title"] in order]
     if not shown:
         return None

@@ -228,11 +228,11 @@ def under_roofs(
     return whole.resolve_scale(color="independent", shape="independent")
 
 
-def profile_colour(executions: Sequence[str], title: str = "profile") -> Any:
+def profile_colour(executions: Sequence[str]) -> Any:
     """Return the colours of the execution profiles."""
     names = list(dict.fromkeys(executions))
     return altair_module().Color(
-        "execution:N", title=title, sort=names, scale=altair_module().Scale(domain=names, range=list(COLOURS)),
+        "execution:N", title="profile", sort=names, scale=altair_module().Scale(domain=names, range=list(COLOURS)),
         legend=altair_module().Legend(symbolSize=_SMALL),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...engine.store import Store
@@ -53,17 +53,15 @@ class Screen:
 PLAIN = Screen()
 
 
-def screen_of(store: Store | None, out: IO[str] | None = None, *, wide: bool = False, colour: str = "auto") -> Screen:
-    """Return the properties of the terminal of a stream.
+def screen_of(store: Store | None, *, wide: bool = False, colour: str = "auto") -> Screen:
+    """Return the properties of the terminal that stdout is.
 
     Args:
         store: the lake, whose table screen_columns applies.
-        out: the stream; default: stdout.
         wide: lines may be longer than the terminal.
         colour: auto, always or never; auto follows the terminal and NO_COLOR.
     """
-    out = out or sys.stdout
-    terminal = out.isatty()
+    terminal = sys.stdout.isatty()
     if not terminal or wide:
         return Screen(None, _coloured(terminal, colour), looks(store) if colour == "always" or wide else {})
     width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH)

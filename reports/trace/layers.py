@@ -223,7 +223,7 @@ def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
     )  # fmt: skip
 
 
-def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: int = 48) -> Table | None:
+def flow_table(store: Store, trace_id: str, pass_id: int, layer: int) -> Table | None:
     """Return the kernels of a layer, longest first, under a title that names the layer; None without kernels.
 
     Of several devices, the first is used.
@@ -259,14 +259,14 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
             Column("#"), text("Half"), text("Category"), text("Simplified Name"), Column("dur(us)", 1),
             Column("%", 1), Column("ts_rel(ms)", 3), text("Input Dims"),
         ),
-        rows=tuple((*row[:3], cut(row[3], names), *row[4:7], _dims(row[7])) for row in found),
+        rows=tuple((*row[:3], cut(row[3], 48), *row[4:7], _dims(row[7])) for row in found),
         title=", ".join(about),
         unit="dur in us; % of the layer's summed kernel time; ts_rel in ms from the trace's first event.",
     )  # fmt: skip
 
 
-def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) -> list[int]:
-    """Return a typical layer of each of the types with most time: the one closest to its type's median."""
+def representatives(store: Store, trace_id: str, pass_id: int) -> list[int]:
+    """Return a typical layer of each of the two types with most time: the one closest to its type's median."""
     found = store.rows(
         """
         SELECT layer_id FROM _layer_pages
@@ -276,7 +276,7 @@ def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) ->
         """,
         [trace_id, pass_id],
     )
-    return [int(layer) for (layer,) in found[:most]]
+    return [int(layer) for (layer,) in found[:2]]
 
 
 def _dims(dims: str | None) -> str:

@@ -11,9 +11,8 @@ import pytest
 
 from tracelake import cli
 from tracelake.commands import failures
-from tracelake.engine import aside, damage
+from tracelake.engine import aside, damage, event_files
 from tracelake.engine.errors import InputError, TracelakeError
-from tracelake.engine.event_files import EventFiles
 from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 from tracelake.reports.output.render import render
@@ -274,19 +273,18 @@ def test_what_a_sound_lake_costs_is_a_look_at_the_size_of_its_files(sound, monke
     def read(*_: object, **__: object) -> None:
         raise AssertionError("a file is read")
 
-    monkeypatch.setattr("tracelake.engine.damage.Probe._rows", read)
+    monkeypatch.setattr("tracelake.engine.damage._rows", read)
     with Lake(sound) as lake:
         assert lake.rows("SELECT count(*) FROM events") == [(18,)]
 
 
 def test_a_lake_whose_catalog_has_no_sizes_is_read_once_for_each_process(tmp_path, sound, ids, caplog):
     lake = Lake(shutil.copytree(sound, tmp_path / "lake"))
-    files = EventFiles(lake.layout)
-    assert files._read(dict.fromkeys(ids.values(), (None, None, None)))[1] == {}
+    assert event_files.read(lake.layout, dict.fromkeys(ids.values(), (None, None, None)))[1] == {}
     events = {trace_id: (2 * int(trace[1:]), None, None) for trace, trace_id in ids.items()}
-    assert EventFiles(lake.layout)._read(events)[1] == {}
+    assert event_files.read(lake.layout, events)[1] == {}
     file_of(lake.path, "host", ids["t3"]).unlink()
-    assert EventFiles(lake.layout)._read(events)[1] == {ids["t3"]: "3 of 6 events are there"}
+    assert event_files.read(lake.layout, events)[1] == {ids["t3"]: "3 of 6 events are there"}
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tracelake.benchmarks import depths
 from tracelake.engine.computing.as_tables import Emptiness
 from tracelake.engine.current import Rules
-from tracelake.engine.sql import modules
+from tracelake.engine.sql import module_files, modules
 from tracelake.lake import Lake
 
 from ..support import new_lake
@@ -167,11 +167,11 @@ def test_what_only_stored_relations_read_is_not_stored():
 def test_a_file_that_creates_nothing_or_the_same_twice_is_refused(tmp_path):
     (tmp_path / "a.sql").write_text("-- Nothing.\nSELECT 1;\n")
     with pytest.raises(ValueError, match=r"a\.sql: no CREATE VIEW"):
-        modules.modules(tmp_path)
+        module_files.parsed(tmp_path)
     (tmp_path / "a.sql").write_text("-- One row.\nCREATE VIEW a AS\nSELECT 1 AS x;\n")
     (tmp_path / "b.sql").write_text("-- One row.\nCREATE VIEW a AS\nSELECT 1 AS x;\n")
     with pytest.raises(ValueError, match="a is created twice"):
-        modules.modules(tmp_path)
+        module_files.parsed(tmp_path)
 
 
 def test_a_column_line_gives_name_type_and_text_and_goes_on_indented(tmp_path):
@@ -180,7 +180,7 @@ def test_a_column_line_gives_name_type_and_text_and_goes_on_indented(tmp_path):
         "-- x   BIGINT         what it is,\n--                    at length\n"
         "-- y   DECIMAL(38, 2) money\n-- zs  VARCHAR[]      words\nCREATE VIEW a AS\nSELECT 1 AS x;\n"
     )
-    [entry] = modules.modules(tmp_path)
+    [entry] = module_files.parsed(tmp_path)
     assert entry.doc == "One row per thing.\n\nIt has more to say."
     assert [(column.name, column.type, column.text) for column in entry.columns] == [
         ("x", "BIGINT", "what it is, at length"), ("y", "DECIMAL(38, 2)", "money"), ("zs", "VARCHAR[]", "words"),

@@ -134,15 +134,39 @@ def test_rows_that_are_lost_are_computed_and_not_taken_for_none(s1_lake, made):
     assert stored_rows(s1_lake)["_kernels"] == expected["_kernels"] != []
 
 
+def takes_all(select: exp.Select) -> bool:
+    """Whether a SELECT takes all columns of a relation with settings."""
+    tables = [source.this for source in (select.args.get("from_"), *(select.args.get("joins") or ())) if source]
+    named = {table.alias_or_name for table in tables if isinstance(table, exp.Table) and table.name in lineage._SHOW}
+    stars = [one for one in select.expressions if one.is_star or one.find(exp.Columns)]
+    return any(named and (not isinstance(star, exp.Column) or star.table in named) for star in stars)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT * FROM traces", True), ("FROM traces", True), ("SELECT t.* FROM kernels JOIN traces AS t ON tp", True),
+        ("SELECT COLUMNS('tp') FROM traces", True), ("SELECT * EXCLUDE (tp) FROM kernels JOIN traces ON true", True),
+        ("SELECT DISTINCT x, * FROM traces", True), ("SELECT k.* FROM kernels AS k JOIN traces ON true", False),
+        ("SELECT tp FROM traces", False), ("SELECT * FROM kernels", False),
+    ],
+)  # fmt: skip
+def test_all_columns_of_settings_are_seen_to_be_taken(query, expected):
+    [select] = [one for parsed in parse(query, read="duckdb") for one in parsed.find_all(exp.Select)]
+    assert takes_all(select) is expected
+
+
 def test_a_relation_names_the_settings_that_it_reads():
-    """A parser finds no column of a setting in a relation that is not among those that the setting reaches."""
+    """A parser finds no column of a setting in a relation that the setting does not reach, and none takes them all."""
     columns = {
         "model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank", "kv_len", "warm_up_steps",
     }  # fmt: skip
     for entry in modules.relations():
         if entry.name in lineage._SHOW or not entry.uses & lineage._SHOW:
             continue
-        found = {column.name for one in parse(entry.sql, read="duckdb") for column in one.find_all(exp.Column)}
+        parsed = parse(entry.sql, read="duckdb")
+        assert [select.sql() for one in parsed for select in one.find_all(exp.Select) if takes_all(select)] == []
+        found = {column.name for one in parsed for column in one.find_all(exp.Column)}
         for name in found & columns:
             readers = {one for one in modules.stored() if entry.name in modules.sources(one)}
             assert readers <= lineage.reached(name), (entry.name, name)

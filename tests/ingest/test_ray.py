@@ -258,24 +258,20 @@ def test_an_interrupt_ends_the_tasks(address, tmp_path):
         time.sleep(0.05)
 
 
-def sender(lake: Lake, **other: object) -> cluster._Sender:
-    right = {"lake": lake.path, "version": cluster.__version__, "rules": cluster.modules.fingerprint()}
-    return cluster._Sender(**{**right, **other})
-
-
 def test_a_node_refuses_work_that_it_would_do_differently(lake):
+    version, rules = cluster._identity()
     with Staging(lake.layout.staging) as folder:
         locked = folder.with_suffix(".lock")
-        sender(lake, locked=locked).check()
+        cluster._check_node(lake.layout, locked, (version, rules))
         with pytest.raises(InputError, match=r"^node .* has another tracelake .* Install the same on all nodes"):
-            sender(lake, locked=locked, version="0.0.1").check()
+            cluster._check_node(lake.layout, locked, ("0.0.1", rules))
         with pytest.raises(InputError, match="has another tracelake"):
-            sender(lake, locked=locked, rules="0" * 16).check()
+            cluster._check_node(lake.layout, locked, (version, "0" * 16))
         with pytest.raises(InputError, match="does not see this lake"):
-            sender(lake, locked=locked.with_name("elsewhere.lock")).check()
+            cluster._check_node(lake.layout, locked.with_name("elsewhere.lock"), (version, rules))
     locked.touch()
     with pytest.raises(InputError, match="does not see the locks of other nodes"):
-        sender(lake, locked=locked).check()
+        cluster._check_node(lake.layout, locked, (version, rules))
 
 
 @pytest.mark.parametrize(
