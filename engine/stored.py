@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .catalog import Catalog, State
@@ -154,7 +155,8 @@ class Stored:
             DamagedError: files are missing, truncated, or replaced by others.
         """
         files, mixed = self.files(entry)
-        if damaged := [file.path for file in files if file.fault()]:
+        # In an object store, each would be one more request: what is wrong there is an error of the query.
+        if damaged := [file.path for file in files if isinstance(file.path, Path) and file.fault()]:
             raise DamagedError(Found(stored=damaged))
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
