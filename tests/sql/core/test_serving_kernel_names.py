@@ -1,0 +1,57 @@
+"""What kernels of serving engines and training libraries count as by their names."""
+
+import pytest
+
+from tracelake.engine.sql.modules import quoted
+from tracelake.lake import Lake
+
+# Names as the public code of these libraries compiles them, or as its profiles print them.
+SPARSE_ATTENTION = """
+attention | _gqa_sparse_fwd_kernel
+attention | _gqa_sparse_decode_kernel
+attention | _gqa_share_sparse_fwd_kernel
+attention | _sparse_gqa_prefill
+attention | _sparse_fwd_kernel_flash_decode_stage3
+attention | _compress_c128_decode_old_kernel
+attention | flash_c128_online_decode_v2
+attention | kernel_reduce_segments_diffkv
+attention | _fwd_kernel_alibi
+attention | _bwd_kernel_fused_atomics
+indexer   | _index_block_score_kernel
+indexer   | _decode_index_score_kernel
+indexer   | _topk_index_partial_kernel
+indexer   | _qsa_mqa_paged_prefill_kernel
+indexer   | tl_indexer_bwd_kernel_kernel
+indexer   | transform_index_page_table_prefill_kernel
+indexer   | transform_index_page_table_decode_kernel
+indexer   | void vllm::persistent::persistent_topk_kernel<4>(vllm::persistent::PersistentTopKParams)
+indexer   | kernel_cutlass_kernel_vllmmodelsminimax_m3nvidiaopsindex_decode_scoreIndexDecodeScoreKernel_object_at__0
+hadamard  | void fast_hadamard_transform_kernel<fast_hadamard_transform_kernel_traits<16, 7, float> >(HadamardParamsBase)
+kv_store  | _set_k_and_s_triton_kernel
+kv_store  | _append_kv_cache_kernel
+kv_store  | _reshape_cache_per_token_head
+kv_store  | quantize_and_insert_k_kernel
+kv_store  | _insert_index_cache_kernel
+quant     | _quantize_k_cache_fast_kernel
+quant     | _per_token_group_quant_mla_deep_gemm_masked_fp8
+quant     | _per_tensor_quant_mla_fp8_stage1
+attention_metadata | _fused_dsa_decode_metadata_kernel
+attention_metadata | paged_mqa_metadata_small_kernel
+index     | void fbgemm_gpu::permute_2D_sparse_data_kernel<false, int, int>(int)
+fill      | fill_kernel
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("names", [SPARSE_ATTENTION])
+def test_kernels_of_engines_and_libraries_are_known_by_their_names(lake: Lake, names: str) -> None:
+    expected = {
+        name.strip(): category.strip() for category, name in (line.split(" | ") for line in names.strip().splitlines())
+    }
+    found = lake.sql(
+        f"""
+        SELECT name, coalesce(category, 'other')
+        FROM (SELECT unnest([{", ".join(map(quoted, expected))}]) AS name)
+        LEFT JOIN category_rules ON priority = _category_rule(lower(name), NULL)
+        """
+    ).fetchall()
+    assert dict(found) == expected
