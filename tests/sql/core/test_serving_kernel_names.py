@@ -40,9 +40,26 @@ attention_metadata | paged_mqa_metadata_small_kernel
 index     | void fbgemm_gpu::permute_2D_sparse_data_kernel<false, int, int>(int)
 fill      | fill_kernel
 """  # noqa: E501
+LAYERS = """
+mhc_pre_fuse | hc_split_sinkhorn_kernel__kernel
+mhc_pre_fuse | _mhc_split_sinkhorn_fwd_kernel
+mhc_post  | mhc_post_tilelang_kernel
+mhc_post  | _mhc_post_res_bwd_kernel
+norm      | _grouped_gemma_rmsnorm_kernel
+norm      | _fused_eh_norm_kernel
+norm      | _norm_residual_norm_kernel
+norm      | rms_pre_post_norm_kernel
+reduce    | _grad_norm_kernel
+moe_gemm  | grouped_gemm_kernel
+moe_gemm  | smallm_f8_p1_i256_c16
+activation | situ_and_mul_kernel
+other     | mhc_mm_norm_prefill_kernel
+memcpy    | hicache_tma_transfer_kernel
+memcpy    | load_cache_to_device_buffer_kernel
+"""
 
 
-@pytest.mark.parametrize("names", [SPARSE_ATTENTION])
+@pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS])
 def test_kernels_of_engines_and_libraries_are_known_by_their_names(lake: Lake, names: str) -> None:
     expected = {
         name.strip(): category.strip() for category, name in (line.split(" | ") for line in names.strip().splitlines())
