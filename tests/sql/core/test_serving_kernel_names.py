@@ -57,9 +57,24 @@ other     | mhc_mm_norm_prefill_kernel
 memcpy    | hicache_tma_transfer_kernel
 memcpy    | load_cache_to_device_buffer_kernel
 """
+TRAINING = """
+linear_attention | chunk_dplr_fwd_kernel_h
+linear_attention | chunk_dplr_bwd_o_kernel
+linear_attention | chunk_gsa_fwd_kernel_intra
+linear_attention | chunk_gsa_bwd_kernel_dqkvg
+linear_attention | chunk_gdn2_bwd_kernel_wy_dqkg_fused
+linear_attention | wu_fwd_kernel
+loss      | efficient_entropy_kernel_general_mainloop
+loss      | efficient_entropy_backward_kernel_general_d_logits_split_N
+loss      | liger_vocab_parallel_ce_forward_kernel
+loss      | grpo_bwd_kernel
+quant     | void transformer_engine::(anonymous namespace)::HadamardAmaxTmaKernel<float>(CUtensorMap_st, float*)
+quant     | void transformer_engine::(anonymous namespace)::rht_gemm_device<int, int, int>(int, int, int)
+quant     | void transformer_engine::detail::group_row_col_rht_gemm_device<int, int, int>(int, int, int)
+"""
 
 
-@pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS])
+@pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS, TRAINING])
 def test_kernels_of_engines_and_libraries_are_known_by_their_names(lake: Lake, names: str) -> None:
     expected = {
         name.strip(): category.strip() for category, name in (line.split(" | ") for line in names.strip().splitlines())
