@@ -72,9 +72,25 @@ quant     | void transformer_engine::(anonymous namespace)::HadamardAmaxTmaKerne
 quant     | void transformer_engine::(anonymous namespace)::rht_gemm_device<int, int, int>(int, int, int)
 quant     | void transformer_engine::detail::group_row_col_rht_gemm_device<int, int, int>(int, int, int)
 """
+CUTE_DSL = """
+other     | kernel_cutlass_kernel_vllmmodelsdeepseek_v32nvidiaopsfused_q_cutedslFusedQKernel_object_at__tensorptrbf16_0
+other     | kernel_cutlass_kernel_vllmmodelsflintopsqkv_fusedNorm_object_at__tensorptrbf16gmemalign16o1_0
+linear_attention | kernel_cutlass_kernel_vllmmodelskimi_k3nvidiaspecialized_decodecutedslkdakernelKdaSplit_object_at__0
+gemm      | kernel_cutlass_kernel_vllmmodel_executorkernelslinearcute_dsl_ll_bf16_dotprodLLBf16Dotprod_object_at__0
+gemm      | kernel_cutlass_kernel_vllmmodelskimi_k3nvidiaspecialized_decodecutedslgemmws_gemmWsGemm_object_at__0
+gemm      | void LLMM1_kernel<__hip_bfloat16, 4>(__hip_bfloat16 const*)
+gemm      | _ll_mm_kernel
+gemm      | kernel_cutlass_kernel_sglangkernelsopsgemmnvfp4_gemm_swiglu_nvfp4_quantSm100BlockScaledPersistent_object_at__0
+mc2       | kernel_cutlass_kernel_flashinfercute_dslgemm_allreduce_two_shotPersistentDenseGemmKernel_object_at__0
+mc2       | kernel_cutlass_kernel_sglangkernelsopscommunicationcutlass_all_gather_gemmPersistentDenseGemmKernel_0
+mc2       | kernel_cake_fp8_rowwise_gemm_allreduce_14343fabdff465e3e64a
+norm      | kernel_cutlass__rms_norm_bwd_fused_vector_kernel_tensorptrbf16gmemalign16o1_0
+norm      | kernel_cutlass_kernel_flashinfernormkernelsfused_add_rmsnormFusedAddRMSNormKernel_object_at__tensorptrbf16_0
+communication | void (anonymous namespace)::all_reduce_one_shot_push_kernel<__nv_bfloat16, 8u, true>(int)
+"""  # noqa: E501
 
 
-@pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS, TRAINING])
+@pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS, TRAINING, CUTE_DSL])
 def test_kernels_of_engines_and_libraries_are_known_by_their_names(lake: Lake, names: str) -> None:
     expected = {
         name.strip(): category.strip() for category, name in (line.split(" | ") for line in names.strip().splitlines())
