@@ -79,7 +79,7 @@ def report(found: dict[str, Any]) -> list[Part]:
     trace = found["trace"]
     parts: list[Part] = [
         f"{trace['trace']}: {trace['model'] or 'model unknown'} on {trace['hardware_name'] or 'unknown hardware'}",
-        "# Forward passes", _passes(found["passes"]), "# Operators", _operators(found["operators"]), "# Caveats",
+        "# Passes", _passes(found["passes"]), "# Operators", _operators(found["operators"]), "# Caveats",
         _BASES,
     ]  # fmt: skip
     if trace["hardware"] is None:

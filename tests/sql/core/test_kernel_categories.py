@@ -235,6 +235,16 @@ sampling  | void topk_stage_1_opt3<float, 128, 8>(float const*)
 quant     | void transformer_engine::(anonymous namespace)::HadamardAmaxTmaKernel<__nv_bfloat16, 16, 128, 128, 64, 64, 128, 128, true, false, true>(CUtensorMap, float*, float*, float*)
 quant     | void transformer_engine::(anonymous namespace)::GroupHadamardAmaxTmaKernel<__nv_bfloat16, 16>(CUtensorMap)
 quant     | transformer_engine::(anonymous namespace)::ZeroAmaxKernel(float*, float*, float*)
+quant     | void transformer_engine::(anonymous namespace)::HadamardTransformKernel<__nv_bfloat16, 16, true, true, true, true, true, true, false>(__nv_bfloat16 const*, __nv_bfloat16*)
+quant     | void transformer_engine::detail::(anonymous namespace)::rht_gemm_device<int, int, int, cute::tuple<cute::C<128>>, cutlass::bfloat16_t, cutlass::float_e2m1_t, true>(int, int, int)
+quant     | void transformer_engine::detail::(anonymous namespace)::group_row_col_rht_gemm_device_graph_safe<int, int, int, cutlass::bfloat16_t>(int, int, int)
+quant     | transformer_engine::delayed_scaling_recipe::(anonymous namespace)::bulk::kernel_bulk(float*, float*, float*, transformer_engine::delayed_scaling_recipe::(anonymous namespace)::AmaxParam, unsigned long, float)
+quant     | _triton_fp8_per_group_rowwise_scales_kernel
+quant     | triton_scale_swizzle
+quant     | triton_scale_swizzle_M_groups
+moe_routing | _indices_to_multihot_kernel
+moe_routing | _multihot_to_indices_kernel
+moe_routing | _fill_indices_kernel
 quant     | void transformer_engine::detail::cast_transpose_general_kernel<8ul, 8ul, float, __nv_bfloat16, __nv_fp8_e4m3>(__nv_bfloat16 const*)
 moe_routing | _row_id_map_pass_1_kernel
 moe_routing | _make_chunk_sort_map_kernel
