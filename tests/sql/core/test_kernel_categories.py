@@ -216,6 +216,7 @@ attention | _bwd_kernel_dkdvdq_causal
 attention | _ZN2ck47kernel_batched_gemm_softmax_gemm_xdl_cshuffle_v2INS_34GridwiseBatchedGemmSoftmaxGemm
 attention | void natten::cuda::fmha::FusedNeighborhoodAttentionKernel<int>(int)
 attention | splash_mha_fwd_residuals.3
+attention | splash_mqa_dkv_no_residuals.3
 attention | RPA-bq_8-bkvp_16-p_16.9
 attention | RPAd-p_64-bq_1_1-bkv_4096_4096.1
 attention | RPAm-p_64-bq_32_32-bkv_4096_4096-sw_128.3
