@@ -3,19 +3,22 @@
 -- language model, a draft and its target. The stretches then differ in length, and their lengths
 -- recur: stretches of one length are one model. A length may occur once only if it is that of the
 -- first stretch, with its beginning in the capture: the encoder of a single prompt, the tower of a
--- single image. If the first or last stretch may be cut, it counts as whole if another stretch has
--- its length. Between two breaks nothing may weigh more than half of the lightest break, or else
--- the breaks are in doubt. A model begins with the first kernel by which tokens, patches or sound
--- enter, after the last one that draws a token; else after that one, else with the first gather
--- after the last feed-forward, which looks up tokens in a trace without operators; else after the
--- longest idle time after the attention.
+-- single image. One that occurs once between two breaks, as where a single image comes between
+-- passes of a server, is of no model, since nothing shows that it is one pass; it may be no
+-- multiple of the shortest length that recurs, which would be several passes. If the first or last
+-- stretch may be cut, it counts as whole if another stretch has its length. Between two breaks
+-- nothing may weigh more than half of the lightest break, or else the breaks are in doubt. A model
+-- begins with the first kernel by which tokens, patches or sound enter, after the last one that
+-- draws a token; else after that one, else with the first gather after the last feed-forward, which
+-- looks up tokens in a trace without operators; else after the longest idle time after the
+-- attention.
 -- trace_id       VARCHAR  trace
 -- shown_series   VARCHAR  the model in _pass_beats, empty
 -- device         INTEGER  device
 -- first_beat     BIGINT   first beat, 0 for the first stretch
 -- last_beat      BIGINT   last beat
--- series         VARCHAR  model 1 and so on in order of appearance, NULL if the capture cuts the
---                         stretch: it may be of any
+-- series         VARCHAR  model 1 and so on in order of appearance, NULL if the stretch may be of
+--                         any: the capture cuts it, or its length occurs once
 -- from_ns        BIGINT   start of its first kernel
 -- beats          BIGINT   beats of all stretches of the model
 -- beats_skipped  BIGINT   beats of other models before the stretch
@@ -45,20 +48,31 @@ stretches AS (
         last_beat - coalesce(breaks[nth], 0) AS length,
         (nth > 0 OR has_beginning) AND (nth < len(breaks) OR has_end) AS is_whole,
         (nth > 0 OR has_beginning OR may_begin) AND (nth < len(breaks) OR has_end OR may_end)
-            AS may_be_whole
+            AS may_be_whole,
+        nth > 0 AND nth < len(breaks) AS is_between
     FROM lanes
     CROSS JOIN LATERAL (SELECT unnest(range(len(breaks) + 1)) AS nth) AS numbers
 ),
-models AS (
-    SELECT trace_id, series, device, length
+lengths AS (
+    SELECT
+        trace_id, series, device, length, count(*) > 1 OR min(nth) = 0 AS recurs,
+        bool_and(is_between) AS is_between
     FROM stretches
     WHERE may_be_whole
     GROUP BY trace_id, series, device, length
     HAVING bool_or(is_whole)
+),
+models AS (
+    SELECT trace_id, series, device, length
+    FROM lengths
     WINDOW lane AS (PARTITION BY trace_id, series, device)
     QUALIFY
-        count(*) OVER lane > 1 AND max(length) OVER lane > 1
-        AND bool_and(count(*) > 1 OR min(nth) = 0) OVER lane
+        recurs AND count(*) OVER lane > 1 AND max(length) OVER lane > 1
+        AND count(*) FILTER (NOT recurs) OVER lane <= 1 AND bool_and(recurs OR is_between) OVER lane
+        AND coalesce(
+            min(length) FILTER (NOT recurs) OVER lane % min(length) FILTER (recurs) OVER lane <> 0,
+            TRUE
+        )
 ),
 placed AS (
     SELECT s.*, m.length IS NULL AS is_cut, min(s.nth) OVER alike AS model_nth

@@ -170,7 +170,7 @@ WITH beats AS (
         min(start_ns) FILTER (begins_beat) AS start_ns,
         any_value(name) FILTER (begins_beat) AS name,
         any_value(graph_id) FILTER (begins_beat) AS graph_id,
-        bool_or(category IN ('activation', 'moe')) AS has_feed_forward
+        bool_or(category IN ('activation', 'moe', 'moe_routing')) AS has_feed_forward
     FROM _beats
     GROUP BY trace_id, series, device, beat
 ),

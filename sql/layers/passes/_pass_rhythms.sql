@@ -42,7 +42,7 @@ WITH turns AS (
     WHERE t.trace_id IS NULL OR t.series IS NOT NULL
 ),
 -- A decoder layer that also attends to an encoder has two attentions, followed by its feed-forward:
--- two beats are one layer there.
+-- two beats are one layer there. Of micro-batches that take turns, each chooses experts.
 paired AS (
     SELECT *, CAST(is_paired AS INTEGER) + 1 AS attentions
     FROM (

@@ -10,6 +10,16 @@ from ...lakes import in_one_lake
 
 # Names as the public code of these libraries compiles them, or as its profiles print them.
 NAMES = """
+norm      | _fused_reduce_rms_fp8_group_quant_kernel
+norm      | _fused_reduce_rms_mxfp4_quant_kernel
+indexer   | _ZN5aiter10DecodeTopKL19topk_per_row_decodeILi1024ELb0ELi4EEEvPKfPKiPiiii
+indexer   | void vllm::persistent::persistent_topk_kernel<2048, 4u>(vllm::persistent::PersistentTopKParams)
+indexer   | _get_k_and_s_triton_kernel
+kv_store  | _set_k_and_s_triton_kernel
+moe_gemm  | e2e_moe_persistent_kernel
+gemm      | _ff_a16w16_fused_gated
+moe_routing | void vllm::moe::topkGatingSoftplusSqrt<8, 256, 4, 16, 32, false, int, float>(float const*, bool const*)
+activation | void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::softplus_kernel(at::TensorIteratorBase&)>(int)
 optimizer | void kOptimizerStatic8bit2StateBlockwise<__nv_bfloat16, 3, 256, 1>(__nv_bfloat16*)
 optimizer | void kPreconditionOptimizer32bit2State<float, 3, 4096, 8>(float*)
 optimizer | _lion_step_kernel

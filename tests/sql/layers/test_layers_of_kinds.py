@@ -272,7 +272,7 @@ def micro_batches(schedule, path, times=4):
     trace, now = Trace(), 0.0
     attention = [NORM, *ROTATED, NORM, "nvjet_router", "moe_fused_gate_kernel<float>"]
     exchange = "void deep_ep::intranode::{}<8>(int4*)"
-    halves = [[*attention, exchange.format("dispatch")], ["fused_moe_kernel", exchange.format("combine")]]
+    halves = [[*attention, exchange.format("dispatch")], ["fused_moe_kernel", DENSE[1], exchange.format("combine")]]
     layers = [name for half in halves for name in half] * 4
     passes = {
         # While one micro-batch exchanges tokens with experts, the other one computes.
