@@ -13,6 +13,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from .damage import reason_of
+from .storage.layout import Layout
 from .storage.paths import Place
 
 if TYPE_CHECKING:
@@ -20,28 +21,29 @@ if TYPE_CHECKING:
 
     from .catalog import Catalog
 
-#: Warnings already logged.
-_warned: set[str] = set()
+#: Warnings already logged, each with its lake.
+_warned: set[tuple[Place, str]] = set()
 
 
-def warn_once(message: str) -> None:
-    """Log a warning, unless this process has logged it before."""
-    if message not in _warned:
-        _warned.add(message)
+def warn_once(root: Place, message: str) -> None:
+    """Log a warning about a lake, unless this process has logged it before."""
+    if (root, message) not in _warned:
+        _warned.add((root, message))
         logging.getLogger("tracelake").warning("%s", message)
 
 
 def warn_unwritable(root: Place, error: Exception) -> None:
     """Warn that answers cannot be stored."""
     reason = getattr(error, "strerror", None) or reason_of(error)
-    warn_once(f"{root}: cannot be written to: {reason}. Results are not stored.")
+    warn_once(root, f"{root}: cannot be written to: {reason}. Results are not stored.")
 
 
 def warn_stale(root: Place, stale: int, traces: int) -> None:
     """Warn that some traces have no answers, or answers computed by outdated rules."""
     warn_once(
+        root,
         f"{root}: {stale} of {traces} traces have no answers by the rules and settings of now. Renew them with: "
-        f"tracelake --lake {root} compute"
+        f"tracelake --lake {root} compute",
     )
 
 
@@ -50,17 +52,17 @@ def create_table(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE OR REPLACE TABLE _set_aside (trace_id VARCHAR, relation VARCHAR, reason VARCHAR)")
 
 
-def fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+def fill(connection: duckdb.DuckDBPyConnection, layout: Layout, catalog: Catalog) -> None:
     """Fill the table with what cannot be computed, according to the catalog."""
     create_table(connection)
     for trace_id, reason in catalog.damaged.items():
-        put(connection, trace_id, "traces", reason)
+        put(connection, layout, trace_id, "traces", reason)
     for trace_id, state in catalog.states.items():
         for relation, reason in state.faults.items():
-            put(connection, trace_id, relation, reason)
+            put(connection, layout, trace_id, relation, reason)
 
 
-def put(connection: duckdb.DuckDBPyConnection, trace_id: str, relation: str, reason: str) -> None:
+def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, relation: str, reason: str) -> None:
     """Exclude a relation of a trace and warn once."""
     connection.execute(
         "INSERT INTO _set_aside SELECT $1, $2, $3 "
@@ -70,7 +72,8 @@ def put(connection: duckdb.DuckDBPyConnection, trace_id: str, relation: str, rea
     found = connection.execute("SELECT trace FROM _catalog WHERE trace_id = $1", [trace_id]).fetchall()
     named = f"{found[0][0]} ({trace_id})" if found else trace_id
     warn_once(
+        layout.root,
         f"{named}: set aside: {relation} cannot be computed of it: {reason}\n"
         "  Questions that need this leave the trace out; answers stored before remain.\n"
-        f"  Take it away with: tracelake remove {trace_id}\n  and ingest its file again."
+        f"  Take it away with: tracelake remove {trace_id}\n  and ingest its file again.",
     )

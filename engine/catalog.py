@@ -279,7 +279,8 @@ class Catalog:
         self.settings = {}
         if not self._tables.files(SETTINGS):
             if not self._tables.is_remote and self._tables.has_lost_log(SETTINGS):
-                warn_once(f"{self._tables.path(SETTINGS)}: files but no log: settings are missing.")
+                folder = self._tables.path(SETTINGS)
+                warn_once(folder, f"{folder}: files but no log: settings are missing.")
             connection.execute("DELETE FROM _settings")
             return
         columns = SETTING_COLUMNS | {"row_id": "VARCHAR"}

@@ -94,7 +94,7 @@ def compute(
     if named and damaged:
         raise InputError("\n".join(f"{one}: cannot be computed: {reason}" for one, reason in damaged.items()))
     for one, reason in damaged.items():
-        aside.put(connection, one, EVENTS, reason)
+        aside.put(connection, store.layout, one, EVENTS, reason)
     finished = 0
 
     def count(more: int) -> None:

@@ -181,13 +181,13 @@ class Store:
 
     def _see_catalog(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._events_pointed = False
-        aside.fill(connection, self.answers.catalog)
+        aside.fill(connection, self.layout, self.answers.catalog)
         self.relations.recompute(connection, (entry.name for entry in modules.relations()))
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Define the events view without excluded traces, whose files may not be Parquet."""
         for trace_id, reason in event_files.point(self.layout, connection, for_many=not self.stored).items():
-            aside.put(connection, trace_id, EVENTS, reason)
+            aside.put(connection, self.layout, trace_id, EVENTS, reason)
         self._events_pointed = True
 
     def recover(self, error: Exception) -> bool:

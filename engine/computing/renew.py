@@ -66,7 +66,7 @@ def bring(
             wanted = sorted(stale & {*answers.stale()} | lost & answers.catalog.states.keys())
             damaged = event_files.damaged(layout, connection, wanted)
             for trace_id, reason in damaged.items():
-                aside.put(connection, trace_id, EVENTS, reason)
+                aside.put(connection, layout, trace_id, EVENTS, reason)
             for chunk in _chunks(layout, answers.catalog, [one for one in wanted if one not in damaged]):
                 with Staging(answers.tables.folder if isinstance(answers.tables, Here) else layout.staging) as folder:
                     batch = _compute(layout, answers.tables, answers.catalog, connection, chunk, folder, memory_limit)
