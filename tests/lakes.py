@@ -27,6 +27,7 @@ import pytest
 
 from tracelake.engine.sql import modules
 from tracelake.ingest.batch import Failed
+from tracelake.ingest.model import model_settings
 from tracelake.lake import Lake
 
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*[(.])")
@@ -66,11 +67,12 @@ def apart(path: Path, *of: object) -> Path:
 
 
 class Files:
-    """The files of a test's traces, and settings of all of them, stored as they are."""
+    """The files of a test's traces, and settings of all of them, stored as they are; a model may be a config.json."""
 
     def __init__(self, *paths: Path, **settings: Any) -> None:
         self.paths = paths
-        self.settings = settings
+        model = settings.get("model")
+        self.settings = settings | (model_settings(model) if isinstance(model, Path) else {})
 
 
 class Own:

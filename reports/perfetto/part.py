@@ -66,10 +66,10 @@ def part_of(
         of_pass = find_one_pass(store, trace_id, asked)
         check_layers(store, trace_id, of_pass, [*layers, *([wanted["layer"]] if "layer" in wanted else [])])
     window = look = None
-    if of_pass is not None:
-        window = _of_pass(store, trace_id, of_pass)
     if layers:
-        window = _span(store, trace_id, "pass_id = $2 AND layer_id IN $3", of_pass, list(layers))
+        window = _span(store, trace_id, "perfetto_ranges", "pass_id = $2 AND layer_id IN $3", of_pass, list(layers))
+    elif of_pass is not None:
+        window = _of_pass(store, trace_id, of_pass)
     if len(wanted) > 1:
         raise UsageError(f"give one of {', '.join(wanted)} to look at.")
     for kind, number in wanted.items():
@@ -99,11 +99,11 @@ def _place(store: Store, trace_id: str, kind: str, number: int, pass_id: int | N
         query = "SELECT start_ns, end_ns FROM kernels WHERE trace_id = $1 AND kernel_id = $2"
         found = next(iter(store.rows(query, [trace_id, number])), None)
     elif kind == "layer":
-        found = _span(store, trace_id, "kind = 'layer' AND pass_id = $2 AND layer_id = $3", pass_id, number)
+        found = _span(store, trace_id, "perfetto_ranges", "pass_id = $2 AND layer_id = $3", pass_id, number)
     elif kind == "step":
-        found = _span(store, trace_id, "kind = 'step' AND step_id = $2", number)
+        found = _span(store, trace_id, "steps", "device >= 0 AND step_id = $2", number)
     else:
-        found = _span(store, trace_id, "kind = 'idle' AND gap_id = $2", number)
+        found = _span(store, trace_id, "gaps", "gap_id = $2", number)
     if found is None:
         raise UsageError(
             f"{kind} {number}: the trace has none of this number on a device. "
@@ -115,24 +115,24 @@ def _place(store: Store, trace_id: str, kind: str, number: int, pass_id: int | N
 def _around(store: Store, trace_id: str, at_ns: int) -> tuple[int, int] | None:
     """Return the span of the pass that runs at a time on some device, else of the step; None if there is neither."""
     [(pass_id,)] = store.rows(
-        "SELECT min(pass_id) FROM perfetto_marks WHERE trace_id = $1 AND kind IN ('pass', 'prologue', 'epilogue') "
+        "SELECT min(pass_id) FROM perfetto_ranges WHERE trace_id = $1 AND range IN ('pass', 'prologue', 'epilogue') "
         "AND start_ns <= $2 AND end_ns > $2",
         [trace_id, at_ns],
     )
     if pass_id is not None:
         return _of_pass(store, trace_id, pass_id)
-    return _span(store, trace_id, "kind = 'step' AND start_ns <= $2 AND end_ns > $2", at_ns)
+    return _span(store, trace_id, "steps", "device >= 0 AND start_ns <= $2 AND end_ns > $2", at_ns)
 
 
 def _of_pass(store: Store, trace_id: str, pass_id: int) -> tuple[int, int] | None:
     """Return the span of a pass with what surrounds its layers."""
-    return _span(store, trace_id, "pass_id = $2 AND kind <> 'gap'", pass_id)
+    return _span(store, trace_id, "perfetto_ranges", "pass_id = $2 AND range <> 'gap'", pass_id)
 
 
-def _span(store: Store, trace_id: str, condition: str, *parameters: object) -> tuple[int, int] | None:
-    """Return the first start and the last end of marks on all devices; None if there are none."""
+def _span(store: Store, trace_id: str, relation: str, condition: str, *parameters: object) -> tuple[int, int] | None:
+    """Return the first start and the last end of some rows on all devices; None if there are none."""
     [(start_ns, end_ns)] = store.rows(
-        f"SELECT min(start_ns), max(end_ns) FROM perfetto_marks WHERE trace_id = $1 AND {condition}",
+        f"SELECT min(start_ns), max(end_ns) FROM {relation} WHERE trace_id = $1 AND {condition}",
         [trace_id, *parameters],
     )
     return None if start_ns is None else (start_ns, end_ns)

@@ -1,6 +1,7 @@
 """What `doctor` finds of a lake's files: those that cannot be read, rows and events that belong to nothing."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,12 +13,28 @@ from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 
 from ..kernel_traces import Trace
-from ..support import run_cli
+from ..storing import storing_only
+
+
+@pytest.fixture(scope="module")
+def sound(s1_file, tmp_path_factory) -> Path:
+    """A sound lake that stores gaps and what they rest on."""
+    folder = tmp_path_factory.mktemp("sound") / "lake"
+    with storing_only("gaps"), Lake(folder, stored=True) as lake:
+        lake.ingest(s1_file)
+    return folder
 
 
 @pytest.fixture
-def damaged(s1_lake_folder, tmp_path) -> Path:
-    """A copy of a sound lake, to be damaged."""
+def damaged(sound, tmp_path) -> Iterator[Path]:
+    """A copy of that, to be damaged."""
+    with storing_only("gaps"):
+        yield shutil.copytree(sound, tmp_path / "lake")
+
+
+@pytest.fixture
+def whole(s1_lake_folder, tmp_path) -> Path:
+    """A copy of a sound lake that stores all that the invariants read."""
     return shutil.copytree(s1_lake_folder, tmp_path / "lake")
 
 
@@ -133,28 +150,28 @@ def test_events_of_no_trace_are_named(damaged):
     assert fault.startswith(f"{left}: ")
 
 
-def test_the_command_says_it_and_ends_with_1(damaged):
-    file = of_table(damaged, "gaps")
+def test_the_command_says_it_and_ends_with_1(run_cli, whole):
+    file = of_table(whole, "gaps")
     file.write_bytes(b"no Parquet")
-    done = run_cli("doctor", lake=damaged)
+    done = run_cli("doctor", lake=whole)
     assert (done.returncode, f"damaged: {file}" in done.stderr) == (1, True)
 
 
-def test_a_trace_is_held_against_its_own_invariants_alone(damaged, tmp_path):
+def test_a_trace_is_held_against_its_own_invariants_alone(run_cli, whole, tmp_path):
     other = Trace()
     other.kernel("gemm", 0, 5, 10)
     other.write(tmp_path / "other.json")
-    tables = Tables(damaged / "tables")
+    tables = Tables(whole / "tables")
     [file] = tables.files("time_breakdown")
     # The parts of s1's time no longer add up to its window.
-    altered = damaged / "altered.parquet"
+    altered = whole / "altered.parquet"
     duckdb.read_parquet(str(file.path)).project("* REPLACE (idle_us + 1 AS idle_us)").write_parquet(str(altered))
     tables.rewrite("time_breakdown", [(altered, statistics(1, [*file.traces], [file.batches[0]]))], [file])
-    with Lake(damaged, stored=True) as lake:
+    with Lake(whole, stored=True) as lake:
         lake.ingest(tmp_path / "other.json")
         [(law, rows)] = lake.broken_invariants("s1")
         assert (law.startswith("The parts of a device's time add up to its window"), rows) == (True, 1)
         assert lake.broken_invariants() == [(law, rows)]
         assert lake.broken_invariants("other") == []
-    codes = [run_cli("doctor", trace, lake=damaged).returncode for trace in ("s1", "other")]
+    codes = [run_cli("doctor", trace, lake=whole).returncode for trace in ("s1", "other")]
     assert codes == [1, 0]

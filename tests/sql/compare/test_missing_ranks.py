@@ -9,6 +9,7 @@ import tracelake
 from tracelake.analysis import budgets
 
 from ...kernel_traces import GEMM, Trace
+from ...lakes import ingest_at_once
 
 #: The run's name, the ranks that it has, and the ranks of its job, if the files show them.
 RUNS = [
@@ -66,11 +67,11 @@ def rank_trace(path, rank, world_size, nth):
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     opened = tracelake.open(folder / "lake")
-    for nth, (run, ranks, world_size) in enumerate(RUNS):
-        paths = [rank_trace(folder / f"{run} {rank}.json", rank, world_size, 10 * nth + rank / 10) for rank in ranks]
-        opened.ingest(*paths, run=run)
-        for path, rank in zip(paths, ranks, strict=True):
-            opened.set(path.stem, rank=rank)
+    ingest_at_once(opened, {
+        rank_trace(folder / f"{run} {rank}.json", rank, world_size, 10 * nth + rank / 10): {"run": run, "rank": rank}
+        for nth, (run, ranks, world_size) in enumerate(RUNS)
+        for rank in ranks
+    })  # fmt: skip
     yield opened
     opened.close()
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-import tracelake
-
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
-from ...lakes import in_one_lake
+from ...lakes import Files, apart, in_one_lake
 
 NORM = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(int)"
 FLASH = "void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>>>(int)"
@@ -40,14 +38,14 @@ def steps(folder, *notes, layers=4):
     # Passes of 4 of 8 layers may be of pipeline stages, and so may one of 1.
     (4, {"num_hidden_layers": 8}),
 ])  # fmt: skip
+@in_one_lake
 def test_a_draft_has_the_template_of_the_model_only_where_no_pass_runs_all_its_layers(tmp_path, layers, said):
-    path = steps(tmp_path, *[VERIFIED] * 4, layers=layers)
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(path, model=tiny_config(tmp_path, **said))
-        found = lake.rows(
-            "SELECT DISTINCT series, num_layers, template_flop > 0, flop > coalesce(template_flop, 0) FROM pass_mfu "
-            "JOIN passes USING (trace_id, device, pass_id) ORDER BY ALL"
-        )
+    path = apart(steps(tmp_path, *[VERIFIED] * 4, layers=layers), said)
+    lake = yield Files(path, model=tiny_config(tmp_path, **said))
+    found = lake.rows(
+        "SELECT DISTINCT series, num_layers, template_flop > 0, flop > coalesce(template_flop, 0) FROM pass_mfu "
+        "JOIN passes USING (trace_id, device, pass_id) ORDER BY ALL"
+    )
     # The draft keeps what its shapes tell.
     assert found == [("model 1", layers, True, False), ("model 2", 1, None if layers == 8 else True, True)]
 

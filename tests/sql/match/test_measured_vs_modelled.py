@@ -9,7 +9,7 @@ from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
-from ...lakes import ingest_at_once
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import data_file
 from ..ascend.counters import product, write_table
 
@@ -90,16 +90,17 @@ def test_the_norms_of_queries_and_keys_are_in_the_bound_of_the_norms_that_their_
     assert ("qk_norm",) not in missing
 
 
+@in_one_lake
 def test_queries_and_keys_that_the_kernel_norms_which_rotates_them_are_not_in_the_bound_of_the_norms(tmp_path):
     """64 tokens, 2 layers, BF16: two norms 256 wide, each residual and hidden state in and out; 4 + 2 heads of 64."""
-    moved = {}
-    with Lake(tmp_path / "lake") as opened:
-        for name in ("vllm::rotary_embedding_kernel", "tensorrt_llm::kernels::fusedQKNormRopeKernel"):
-            opened.ingest(one_layer_model(tmp_path, name.rpartition(":")[2], rotation=name))
-            opened.explain(name.rpartition(":")[2], tiny_config(tmp_path, model_type="qwen3"))
-            query = "SELECT part, bytes FROM measured_vs_modelled JOIN traces USING (trace_id) WHERE trace = $1"
-            moved[name] = dict(opened.rows(f"{query} AND layer_kind = 'gqa+dense'", [name.rpartition(":")[2]]))
-    apart, fused = moved.values()
+    kernels = {"apart": "vllm::rotary_embedding_kernel", "fused": "tensorrt_llm::kernels::fusedQKNormRopeKernel"}
+    files = [one_layer_model(tmp_path, name, rotation=kernel) for name, kernel in kernels.items()]
+    lake = yield Files(*files, model=tiny_config(tmp_path, model_type="qwen3"))
+    rows = lake.rows(
+        "SELECT trace, part, bytes FROM measured_vs_modelled JOIN traces USING (trace_id) "
+        "WHERE layer_kind = 'gqa+dense'"
+    )
+    apart, fused = ({part: moved for trace, part, moved in rows if trace == name} for name in kernels)
     assert apart["norm"] - fused["norm"] == pytest.approx(2 * 64 * 2 * (4 + 2) * 64 * 2, rel=0.01)
     assert fused["norm"] == pytest.approx(2 * 64 * 2 * 4 * 256 * 2, rel=0.01)
     assert apart["rope"] == fused["rope"]
@@ -136,6 +137,7 @@ def test_what_the_template_has_and_no_kernel_runs_is_shown(lake):
     assert all(measured == 0 and modelled > 0 for _, measured, modelled in rows)
 
 
+@in_one_lake
 def test_the_forward_pass_of_a_training_step_that_shows_no_modules_costs_what_a_forward_pass_does(tmp_path):
     # The products of one layer: 64 rows, 256 columns to 2 * 512, in 12 us; in two layers.
     gate_up = 2 * 2 * 64 * 256 * 2 * 512
@@ -152,19 +154,18 @@ def test_the_forward_pass_of_a_training_step_that_shows_no_modules_costs_what_a_
     files["prefill"].write_text(json.dumps(prefill))
     prefill["traceEvents"] += backward.events
     files["training"].write_text(json.dumps(prefill))
-    with Lake(tmp_path / "lake") as opened:
-        opened.ingest(*files.values(), model=str(tiny_config(tmp_path)), anchor="flash_fwd")
-        rows = opened.rows(
-            "SELECT trace, w.phase, m.flop, round(m.tflops, 3) FROM measured_vs_modelled AS m "
-            "JOIN pass_workloads AS w USING (trace_id, device, pass_id) JOIN traces USING (trace_id) "
-            "WHERE part = 'gate_up_proj' ORDER BY trace"
-        )
-        tflops = round(gate_up / 24 / 1e6, 3)
-        assert rows == [("prefill", "prefill", gate_up, tflops), ("training", "training", gate_up, tflops)]
-        # All of the step is in its model FLOP: of products 3 times the forward pass's, of attention 3.5 times.
-        query = "FROM pass_mfu JOIN traces USING (trace_id) WHERE time_basis = 'wall' ORDER BY trace"
-        [(forward,), (step,)] = opened.rows(f"SELECT model_flop {query}")
-        assert 3 * forward < step < 3.5 * forward
+    lake = yield Files(*files.values(), model=tiny_config(tmp_path), anchor="flash_fwd")
+    rows = lake.rows(
+        "SELECT trace, w.phase, m.flop, round(m.tflops, 3) FROM measured_vs_modelled AS m "
+        "JOIN pass_workloads AS w USING (trace_id, device, pass_id) JOIN traces USING (trace_id) "
+        "WHERE part = 'gate_up_proj' ORDER BY trace"
+    )
+    tflops = round(gate_up / 24 / 1e6, 3)
+    assert rows == [("prefill", "prefill", gate_up, tflops), ("training", "training", gate_up, tflops)]
+    # All of the step is in its model FLOP: of products 3 times the forward pass's, of attention 3.5 times.
+    query = "FROM pass_mfu JOIN traces USING (trace_id) WHERE time_basis = 'wall' ORDER BY trace"
+    [(forward,), (step,)] = lake.rows(f"SELECT model_flop {query}")
+    assert 3 * forward < step < 3.5 * forward
 
 
 def test_a_fraction_is_least_time_over_time_and_its_residual_what_it_misses(lake):

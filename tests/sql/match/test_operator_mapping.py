@@ -1,19 +1,21 @@
 """Which operator of a model a kernel runs, and whether a trace computes what the model's template says."""
 
 import json
-import shutil
 
 import pytest
 from click.testing import CliRunner
 
 from tracelake.commands import model_traces
+from tracelake.engine import store
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.lake import Lake
 
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
-from ...lakes import ingest_at_once
+from ...lakes import Files, apart, in_one_lake, ingest_at_once
+from ...storing import storing_only
 from ...support import data_file
 
+VERDICTS = "SELECT verdict, gemms, matched, missing, extra FROM template_verdicts"
 QWEN = {"model": "Qwen/Qwen3-8B"}
 REAL = {
     "sglang_qwen3-8b_prefill_mi300x": QWEN,
@@ -100,21 +102,22 @@ def test_kernels_without_operators_are_told_by_their_place_and_category(real):
     assert found[None] == ("unmapped", 23)
 
 
+@in_one_lake
 def test_kernels_of_adapters_do_not_move_the_products_beside_them_to_another_place(tmp_path):
     """Without shapes: four products in a layer have their places, whether eight kernels of LoRA are between them."""
-    lake = Lake(tmp_path / "lake")
-    for name, with_adapters in (("base", False), ("lora", True)):
-        lake.ingest(one_layer_model(tmp_path, name, with_shapes=False, with_adapters=with_adapters))
-        lake.explain(name, tiny_config(tmp_path))
+    files = [
+        one_layer_model(tmp_path, name, with_shapes=False, with_adapters=with_adapters)
+        for name, with_adapters in (("base", False), ("lora", True))
+    ]
+    lake = yield Files(*files, model=tiny_config(tmp_path))
     sums = "unit, map_rule, count(*), sum(flop), sum(bytes)"
     work = f"SELECT {sums} FROM kernel_roofline WHERE trace_id = $1 GROUP BY ALL"
-    base, lora = (set(lake.rows(work, [lake.resolve(name)])) for name in ("base", "lora"))
+    base, lora = (set(lake.rows(work, [lake.ids[name]])) for name in ("base", "lora"))
     assert {unit for unit, rule, *_ in base if rule == "position"} == {
         "qkv_proj", "o_proj", "gate_up_proj", "down_proj", "lm_head"
     }  # fmt: skip
     assert base < lora
     assert lora - base == {("adapter", "category", 16, None, None)}
-    lake.close()
 
 
 def test_a_kernel_of_fused_operators_has_a_row_for_each_with_its_share(real):
@@ -140,54 +143,36 @@ def test_every_kernel_is_in_the_bridge_and_its_shares_sum_to_one(real):
     )
 
 
-@pytest.fixture(scope="module")
-def tiny_folder(tmp_path_factory):
-    """A folder with a lake of made-up traces."""
-    folder = tmp_path_factory.mktemp("tiny")
-    with Lake(folder / "lake") as lake:
-        lake.ingest(one_layer_model(folder, "right"), one_layer_model(folder, "wrong", ffn_in_trace=480))
-    return folder
-
-
-@pytest.fixture
-def tiny(tiny_folder, tmp_path):
-    """A lake of made-up traces of the test's own, and the config.json of their model."""
-    lake = Lake(shutil.copytree(tiny_folder / "lake", tmp_path / "lake"))
-    yield lake, tiny_config(tmp_path)
-    lake.close()
-
-
-def test_a_wrong_dimension_fails_in_the_operators_it_is_in(tiny):
-    lake, config = tiny
-    for trace in ("right", "wrong"):
-        lake.explain(trace, config)
-    assert lake.validate("right").project("verdict, coverage_pct > 80").fetchall() == [("PASS", True)]
-    assert lake.validate("wrong").project("verdict, gemms, matched, missing, extra").fetchall() == [
-        ("FAIL", 9, 5, 4, 4)
-    ]
-    assert statuses(lake, "wrong") == {
+@in_one_lake
+def test_a_wrong_dimension_fails_in_the_operators_it_is_in(tmp_path):
+    files = one_layer_model(tmp_path, "right"), one_layer_model(tmp_path, "wrong", ffn_in_trace=480)
+    lake = yield Files(*files, model=tiny_config(tmp_path))
+    right = "SELECT verdict, coverage_pct > 80 FROM template_verdicts WHERE trace_id = $1"
+    assert lake.rows(right, [lake.ids["right"]]) == [("PASS", True)]
+    assert lake.rows(f"{VERDICTS} WHERE trace_id = $1", [lake.ids["wrong"]]) == [("FAIL", 9, 5, 4, 4)]
+    assert statuses(lake.lake, lake.ids["wrong"]) == {
         ("qkv_proj", "match"): 2, ("o_proj", "match"): 2, ("lm_head", "match"): 1, ("attention", "match"): 2,
         ("gate_up_proj", "missing_in_trace"): 2, ("down_proj", "missing_in_trace"): 2, (None, "extra_in_trace"): 4,
     }  # fmt: skip
 
 
-def test_a_trace_of_a_rank_matches_the_template_divided_by_its_ranks(tmp_path):
-    lake = Lake(tmp_path / "lake")
+@pytest.mark.parametrize(("degree", "verdict"), [({}, "FAIL"), ({"tp": 2}, "PASS")])
+@in_one_lake
+def test_a_trace_of_a_rank_matches_the_template_divided_by_its_ranks(tmp_path, degree, verdict):
     # A rank of two: half of the heads, of the keys' heads, of the MLP and of the vocabulary.
-    lake.ingest(one_layer_model(tmp_path, "rank", heads=2, kv_heads=1, ffn=256, vocab=500))
-    lake.explain("rank", tiny_config(tmp_path))
-    assert lake.validate("rank").project("verdict").fetchall() == [("FAIL",)]
-    lake.set("rank", tp=2)
-    assert lake.validate("rank").project("verdict, gemms, matched").fetchall() == [("PASS", 9, 9)]
-    lake.close()
+    path = apart(one_layer_model(tmp_path, "rank", heads=2, kv_heads=1, ffn=256, vocab=500), degree)
+    lake = yield Files(path, model=tiny_config(tmp_path), **degree)
+    [(found, gemms, matched, *_)] = lake.rows(VERDICTS)
+    assert (found, gemms) == (verdict, 9)
+    assert (matched == 9) == (verdict == "PASS")
 
 
+@in_one_lake
 def test_products_of_an_npu_are_told_by_the_shapes_in_their_own_rows(tmp_path):
     """Four layers of a made-up decoder: 5120 wide, four heads of 128, an MLP of 1600; 640 columns of q, k and v."""
-    lake = Lake(tmp_path / "lake")
-    lake.ingest(data_file("ascend/synthetic/forward_passes.csv"))
     said = {"num_hidden_layers": 4, "hidden_size": 5120, "intermediate_size": 1600, "head_dim": 128}
-    lake.explain("forward_passes", tiny_config(tmp_path, **said, num_attention_heads=4, num_key_value_heads=1))
+    config = tiny_config(tmp_path, **said, num_attention_heads=4, num_key_value_heads=1)
+    lake = yield Files(data_file("ascend/synthetic/forward_passes.csv"), model=config)
     found = lake.rows(
         "SELECT n, k, unit, map_rule, flop FROM kernel_roofline WHERE pass_id = 1 AND layer_id = 0 AND n IS NOT NULL"
         " ORDER BY start_ns"
@@ -199,14 +184,14 @@ def test_products_of_an_npu_are_told_by_the_shapes_in_their_own_rows(tmp_path):
         (3200, 5120, "gate_up_proj", "shape_match", 2 * 16 * 3200 * 5120),
         (5120, 1600, "down_proj", "shape_match", 2 * 16 * 5120 * 1600),
     ]
-    verdicts = lake.validate("forward_passes").project("verdict, gemms, matched, missing, extra").fetchall()
+    verdicts = lake.rows(f"{VERDICTS} ORDER BY rank, device, pass_id")
     # In each layer q, k and v are missing and a product is too many; so it is at the end, whose head is wider.
     assert verdicts[-1] == ("FAIL", 25, 12, 13, 5)
-    lake.close()
 
 
-def test_what_stands_in_the_way_of_a_validation_is_said(tiny, tmp_path):
-    lake, config = tiny
+def test_what_stands_in_the_way_of_a_validation_is_said(lake, tmp_path):
+    config = tiny_config(tmp_path)
+    lake.ingest(one_layer_model(tmp_path, "right"))
     with pytest.raises(UsageError, match="no model is set"):
         lake.validate("right")
     with pytest.raises(UsageError, match="qwen3-8b"):
@@ -222,18 +207,23 @@ def test_what_stands_in_the_way_of_a_validation_is_said(tiny, tmp_path):
         lake.validate("silent")
 
 
-@pytest.fixture
-def command(tiny):
-    """Run a command on the lake of the made-up traces."""
-    lake, config = tiny
-    path = lake.path
+@pytest.fixture(scope="module")
+def command(tmp_path_factory, computed_in_memory):
+    """Return what runs a command on a lake of made-up traces whose answers are stored, and their model's config."""
+    folder = tmp_path_factory.mktemp("commands")
+    path = folder / "lake"
 
     def run(*words):
         name, *rest = words
         found = {"validate": model_traces.validate, "roofline": model_traces.roofline_of}[name]
-        return CliRunner().invoke(found, [str(word) for word in rest], obj=path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "STORED", True)
+            return CliRunner().invoke(found, [str(word) for word in rest], obj=path)
 
-    return run, config
+    with storing_only("template_verdicts", "template_vs_trace", "op_roofline"):
+        with Lake(path, stored=True) as lake:
+            lake.ingest(one_layer_model(folder, "right"), one_layer_model(folder, "wrong", ffn_in_trace=480))
+        yield run, tiny_config(folder)
 
 
 def test_the_exit_code_of_a_validation_is_its_verdict(command):

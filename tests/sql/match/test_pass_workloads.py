@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-import tracelake
-
 from ...kernel_traces import one_layer_model, tiny_config
+from ...lakes import Files, in_one_lake
 
 COLUMNS = "phase, requests, new_tokens, cached_tokens, pairs, pairs_full, logit_rows, source"
 NOTES = {
@@ -68,40 +67,36 @@ NOTES = {
 }
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("notes")
-    lake = tracelake.open(folder / "lake")
-    lake.ingest(*(one_layer_model(folder, name, note=note) for name, (note, _) in NOTES.items()))
-    yield lake
-    lake.close()
+def noted(folder, name):
+    """Write the trace of a pass with one of these annotations."""
+    return one_layer_model(folder, note=NOTES[name][0])
 
 
 @pytest.mark.parametrize("name", NOTES)
-def test_annotations_tell_what_they_tell_and_no_more(lake, name):
-    assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads WHERE trace_id = $1", [lake.resolve(name)]) == [
-        NOTES[name][1]
-    ]
+@in_one_lake
+def test_annotations_tell_what_they_tell_and_no_more(tmp_path, name):
+    lake = yield noted(tmp_path, name)
+    assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads") == [NOTES[name][1]]
 
 
-def test_pairs_of_the_pass_are_the_flop_of_packed_attention(lake):
+@in_one_lake
+def test_pairs_of_the_pass_are_the_flop_of_packed_attention(tmp_path):
+    lake = yield noted(tmp_path, "cached")
     # Four heads of 64: 2 x pairs x 4 x (64 + 64); keys and values of 100 tokens have 2 heads.
-    [row] = lake.rows(
-        "SELECT DISTINCT flop, flop_full, bytes FROM trace_ops WHERE family = 'attention' AND trace_id = $1",
-        [lake.resolve("cached")],
-    )
+    [row] = lake.rows("SELECT DISTINCT flop, flop_full, bytes FROM trace_ops WHERE family = 'attention'")
     assert row == (2 * 4384 * 4 * 128, 2 * 6400 * 4 * 128, 2 * (2 * 64 * 4 * 64 + 2 * 100 * 2 * 64))
 
 
-def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
-    [(flop,)] = lake.rows(
-        "SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention' AND trace_id = $1", [lake.resolve("mixed")]
-    )
+@in_one_lake
+def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(tmp_path):
+    lake = yield noted(tmp_path, "mixed")
+    [(flop,)] = lake.rows("SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention'")
     assert flop == 2 * 2110 * 4 * 128
 
 
 @pytest.mark.parametrize("exchange", ["all_to_allv", "_allgather_base"])
 @pytest.mark.parametrize("queries", [64, 100, 256])
+@in_one_lake
 def test_shapes_tell_no_tokens_where_ranks_share_the_sequence_that_each_attends_to_with_some_heads(
     tmp_path, queries, exchange
 ):
@@ -126,15 +121,14 @@ def test_shapes_tell_no_tokens_where_ranks_share_the_sequence_that_each_attends_
         ]
     path.write_text(json.dumps(trace))
     is_shared = queries == 256 and exchange == "all_to_allv"
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(path, model=tiny_config(tmp_path))
-        pairs = queries * (queries + 1) // 2
-        told = (None, 1, queries, 0, pairs, queries**2, 1, "shapes")
-        shared = (None, None, None, None, None, None, 1, None)
-        assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads") == [shared if is_shared else told]
-        # Two layers of a head of 64: what the rank computes is known, the model's share of the chips is not.
-        assert lake.rows("SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention'") == [(2 * pairs * 128,)]
-        assert lake.rows("SELECT DISTINCT model_flop IS NULL FROM pass_mfu") == [(is_shared,)]
+    lake = yield Files(path, model=tiny_config(tmp_path))
+    pairs = queries * (queries + 1) // 2
+    told = (None, 1, queries, 0, pairs, queries**2, 1, "shapes")
+    shared = (None, None, None, None, None, None, 1, None)
+    assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads") == [shared if is_shared else told]
+    # Two layers of a head of 64: what the rank computes is known, the model's share of the chips is not.
+    assert lake.rows("SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention'") == [(2 * pairs * 128,)]
+    assert lake.rows("SELECT DISTINCT model_flop IS NULL FROM pass_mfu") == [(is_shared,)]
 
 
 #: Of 64 tokens: the rows of each product of the head, whether a backward function follows, and the head's rows.
@@ -148,6 +142,7 @@ HEADS = {
 }
 
 
+@in_one_lake
 def test_rows_of_a_head_in_chunks_are_those_of_all(tmp_path):
     for name, (rows, trained, _) in HEADS.items():
         path = one_layer_model(tmp_path, name, head_rows=rows)
@@ -157,17 +152,16 @@ def test_rows_of_a_head_in_chunks_are_those_of_all(tmp_path):
             function = "autograd::engine::evaluate_function: MmBackward0"
             trace["traceEvents"].append(call | {"name": function, "ts": call["ts"] + 500, "args": {}})
         path.write_text(json.dumps(trace))
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(*[tmp_path / f"{name}.json" for name in HEADS], model=tiny_config(tmp_path))
-        found = "SELECT trace, r.phase, logit_rows FROM pass_workloads AS r JOIN traces USING (trace_id) ORDER BY 1"
-        assert lake.rows(found) == sorted(
-            (name, "training" if trained else "prefill", rows) for name, (_, trained, rows) in HEADS.items()
-        )
-        # All chunks run the operator, what another model runs does not.
-        kernels = (
-            "SELECT trace, count(*) FROM operator_kernels JOIN traces USING (trace_id) WHERE op = 'lm_head' GROUP BY 1"
-        )
-        assert dict(lake.rows(kernels)) == {"chunks": 4, "chunks of training": 4, "computed again": 1, "two models": 1}
+    lake = yield Files(*[tmp_path / f"{name}.json" for name in HEADS], model=tiny_config(tmp_path))
+    found = "SELECT trace, r.phase, logit_rows FROM pass_workloads AS r JOIN traces USING (trace_id) ORDER BY 1"
+    assert lake.rows(found) == sorted(
+        (name, "training" if trained else "prefill", rows) for name, (_, trained, rows) in HEADS.items()
+    )
+    # All chunks run the operator, what another model runs does not.
+    kernels = (
+        "SELECT trace, count(*) FROM operator_kernels JOIN traces USING (trace_id) WHERE op = 'lm_head' GROUP BY 1"
+    )
+    assert dict(lake.rows(kernels)) == {"chunks": 4, "chunks of training": 4, "computed again": 1, "two models": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """FLOP that compute activations again: counted in the MFU of their pass, and shown."""
 
-import tracelake
 from tracelake.reports.mfu.trace import facts, report
 
+from ...lakes import Files, in_one_lake
 from ...summary_cases import write_case
 from ..layers.test_checkpointed_layers import LAYERS, Checkpointed
 
@@ -16,9 +16,9 @@ class Shaped(Checkpointed):
         super().event(cat, name, start, tid, **args, **(PRODUCT if name == "aten::mm" else {}))
 
 
+@in_one_lake
 def test_the_bytes_of_a_pass_carry_the_share_of_its_time_in_which_they_are_known(tmp_path):
-    lake = tracelake.Lake(tmp_path / "lake", stored=False)
-    lake.ingest(Shaped().write(tmp_path / "step.json"), hardware="h100")
+    lake = yield Files(Shaped().write(tmp_path / "step.json"), hardware="h100_sxm")
     found = lake.rows(
         "SELECT DISTINCT direction, bytes, kernel_count, bytes_covered_pct FROM pass_mfu "
         "JOIN passes USING (trace_id, device, pass_id) ORDER BY direction DESC"
@@ -32,9 +32,9 @@ def test_the_bytes_of_a_pass_carry_the_share_of_its_time_in_which_they_are_known
     ]
 
 
+@in_one_lake
 def test_flop_that_compute_activations_again_are_counted_and_said(tmp_path):
-    lake = tracelake.Lake(tmp_path / "lake", stored=False)
-    lake.ingest(Shaped().write(tmp_path / "step.json"), hardware="h100")
+    lake = yield Files(Shaped().write(tmp_path / "step.json"), hardware="h100_sxm")
     # One product in each layer; the gradients' have no shapes.
     flop = LAYERS * 2 * 64 * 32 * 16
     found = lake.rows(
@@ -42,11 +42,12 @@ def test_flop_that_compute_activations_again_are_counted_and_said(tmp_path):
         "WHERE time_basis = 'wall' ORDER BY pass_id"
     )
     assert found == [("forward", flop, None), ("backward", flop, flop)]
-    said = report(facts(lake.store, lake.resolve("step"), None))
+    said = report(facts(lake.lake.store, lake.id, None))
     [caveat] = [part for part in said if isinstance(part, str) and "HFU" in part]
     assert "(pass 1: 196.608 KFLOP, 100.0 %)" in caveat
 
 
+@in_one_lake
 def test_flop_that_a_compiled_program_computes_again_are_counted_and_said_once_for_all_devices(tmp_path):
     # Products of 1 MFLOP: forward two a layer; backward one of them again, and two gradients. The head's is outside.
     # The other one runs once, under the path of the computation again that it saves.
@@ -73,11 +74,8 @@ def test_flop_that_a_compiled_program_computes_again_are_counted_and_said_once_f
         run("fusion.14", "back", 16)
     made.append(f'fusion.20 {at}+20 {{"hlo_category": "loop fusion", "tf_op": "jit(step)/mul:"}}')
     lines = {"XLA Modules": f"jit_step(1) 0+{at + 20}", "XLA Ops": "; ".join(made)}
-    lake = tracelake.Lake(tmp_path / "lake", stored=False)
-    lake.ingest(
-        write_case(tmp_path / "step.json", [(3 + nth, f"/device:TPU:{nth}", lines) for nth in range(2)]),
-        hardware="tpu_v5p",
-    )
+    case = [(3 + nth, f"/device:TPU:{nth}", lines) for nth in range(2)]
+    lake = yield Files(write_case(tmp_path / "step.json", case), hardware="tpu_v5p")
     found = lake.rows(
         "SELECT DISTINCT direction, phase, flop, recomputed_flop FROM pass_mfu "
         "JOIN passes USING (trace_id, device, pass_id) ORDER BY direction DESC"
@@ -86,6 +84,6 @@ def test_flop_that_a_compiled_program_computes_again_are_counted_and_said_once_f
     # The head's products and their gradients are of the two passes; the optimizer's work is of neither.
     phases = lake.rows("SELECT DISTINCT phase, kernel_count, busy_us FROM training_phases ORDER BY phase")
     assert phases == [("backward", 17, 4 * 43 + 12), ("forward", 13, 4 * 22 + 6), ("optimizer", 1, 20)]
-    said = report(facts(lake.store, lake.resolve("step"), 1))
+    said = report(facts(lake.lake.store, lake.id, 1))
     [caveat] = [part for part in said if isinstance(part, str) and "HFU" in part]
     assert "(pass 1: 4.000 MFLOP, 30.8 %)" in caveat

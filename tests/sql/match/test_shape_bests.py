@@ -31,9 +31,10 @@ def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bests")
     other = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0}]}
     lake = tracelake.open(folder / "lake")
-    for name, calls in CALLS.items():
-        around = other if name == "elsewhere" else {}
-        lake.ingest(made(calls, **around).write(folder / f"{name}.json"))
+    lake.ingest(*(
+        made(calls, **(other if name == "elsewhere" else {})).write(folder / f"{name}.json")
+        for name, calls in CALLS.items()
+    ))  # fmt: skip
     return lake
 
 

@@ -4,6 +4,7 @@ import pytest
 
 import tracelake
 
+from ....lakes import ingest_at_once
 from ...timeline.test_collectives import kineto, nccl, written
 
 #: What the clock of each rank shows at the moment 0, µs, and the groups: of tensors and of data.
@@ -163,8 +164,9 @@ PARALLEL = {
 def parallel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parallel")
     lake = tracelake.open(folder / "lake")
-    for run, odd in PARALLEL.items():
-        lake.ingest(*write_parallel(folder, run, **odd), run=run)
+    ingest_at_once(lake, {
+        path: {"run": run} for run, odd in PARALLEL.items() for path in write_parallel(folder, run, **odd)
+    })  # fmt: skip
     return lake
 
 

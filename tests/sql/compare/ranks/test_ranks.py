@@ -9,6 +9,8 @@ import tracelake
 from tracelake.engine.errors import UsageError
 from tracelake.synthetic.ranks import Rank, write_ranks
 
+from ....lakes import ingest_at_once
+
 #: What the clock of each rank shows at the moment 0, µs: within a second of each other.
 CLOCKS = (0, 5000, -3000, 700, 1_000_000, -250, 12, 8000)
 #: What is odd about which rank of a run.
@@ -27,10 +29,12 @@ ODD = {
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     lake = tracelake.open(folder / "lake")
+    files = {}
     for seed, (run, odd) in enumerate(ODD.items()):
         (folder / run).mkdir()
         ranks = [Rank(clock_us=clock, **odd.get(number, {})) for number, clock in enumerate(CLOCKS)]
-        lake.ingest(*write_ranks(folder / run, ranks, seed=seed), run=run)
+        files |= {path: {"run": run} for path in write_ranks(folder / run, ranks, seed=seed)}
+    ingest_at_once(lake, files)
     for name in ("ranks", "rank_steps", "rank_waits"):
         lake.rows(f"CREATE TEMP TABLE once_{name} AS FROM {name}")
     return lake
