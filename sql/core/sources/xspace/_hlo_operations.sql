@@ -1,4 +1,7 @@
 -- One row per device operation with a category from XLA: its kernel category, whatever its name.
+--
+-- rows: of jax traces
+--
 -- trace_id    VARCHAR  trace
 -- kernel_id   BIGINT   event_id of the operation
 -- category    VARCHAR  category, NULL if the name may show it
