@@ -138,6 +138,7 @@ class Worker:
         """Compute everything wanted for some traces, and write it."""
         self.lookups.reread(self.connection)
         self._emptiness.clear()
+        self._emptiness.rows["_settings"] = len(work.settings)
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]], self._trace_ids)
         hold_events(self.connection, sum(entry["event_count"] for entry in work.entries))

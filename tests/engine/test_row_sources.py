@@ -111,5 +111,5 @@ def test_relations_that_are_not_computed_would_have_been_empty(monkeypatch, s1_f
     # Of the 130 tables of each trace, and the views that these read; or the text says too little.
     assert len(found) > 50
     assert {"_ascend_events", "_ascend_launched", "ascend_checks"} <= found.keys()
-    assert {"_hlo_operations", "_program_operations", "_xla_ops"} <= found.keys()
+    assert {"_hlo_operations", "_program_operations", "_xla_ops", "_layer_rules", "_trace_settings"} <= found.keys()
     assert not any(found.values())
