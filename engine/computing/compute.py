@@ -197,7 +197,13 @@ class Worker:
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
         """Create a table of a batch; without rows if it cannot have any, or if it fails for the only trace."""
-        is_empty = self._emptiness.reads_nothing(entry) or bool(failed.keys() & modules.sources(entry.name))
+        reads_nothing = self._emptiness.reads_nothing(entry)
+        if reads_nothing and known_columns(entry):
+            # Created when another relation reads it, if any does.
+            self._ready.discard(entry.name)
+            self._emptiness.rows[entry.name] = 0
+            return
+        is_empty = reads_nothing or bool(failed.keys() & modules.sources(entry.name))
         try:
             if not (is_empty and known_columns(entry)):
                 with self._making_views:
