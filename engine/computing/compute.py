@@ -138,6 +138,7 @@ class Worker:
         """Compute everything wanted for some traces, and write it."""
         self.lookups.reread(self.connection)
         self._emptiness.clear()
+        self._emptiness.rows["_settings"] = len(work.settings)
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]], self._trace_ids)
         hold_events(self.connection, sum(entry["event_count"] for entry in work.entries))
@@ -196,7 +197,13 @@ class Worker:
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
         """Create a table of a batch; without rows if it cannot have any, or if it fails for the only trace."""
-        is_empty = self._emptiness.reads_nothing(entry) or bool(failed.keys() & modules.sources(entry.name))
+        reads_nothing = self._emptiness.reads_nothing(entry)
+        if reads_nothing and known_columns(entry):
+            # Created when another relation reads it, if any does.
+            self._ready.discard(entry.name)
+            self._emptiness.rows[entry.name] = 0
+            return
+        is_empty = reads_nothing or bool(failed.keys() & modules.sources(entry.name))
         try:
             if not (is_empty and known_columns(entry)):
                 with self._making_views:

@@ -45,7 +45,7 @@ def _query(tokens: Tokens, known: Mapping[str, Sources]) -> Sources:
     known = dict(known)
     if tokens and tokens[0] == "WITH":
         tokens = _common_tables(tokens, known)
-    if _STRANGE.intersection(tokens):
+    if any(word for word, _ in _split(tokens, _STRANGE)):
         return ANYWHERE
     parts = [_part(part, known) for word, part in _split(tokens, _SETS) if word != "EXCEPT"]
     return _simpler(tuple(itertools.chain(*parts)))

@@ -1,6 +1,7 @@
 -- One row per device whose line shows the operations of compiled programs, which nest.
 --
 -- stored: meanwhile
+-- rows: of jax traces
 CREATE VIEW _nesting_devices AS
 SELECT DISTINCT trace_id, device
 FROM lines

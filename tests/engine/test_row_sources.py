@@ -51,6 +51,9 @@ QUERIES = {
     "SELECT x, y FROM a CROSS JOIN unnest([1, 2]) AS u(y)": "a",
     "SELECT y FROM unnest([1, 2]) AS u(y)": "",
     "SELECT x FROM (VALUES (1)) AS v(x)": "",
+    "SELECT a.x, y FROM a CROSS JOIN (VALUES (1), (2)) AS v(y)": "a",
+    "SELECT x FROM (SELECT x FROM b GROUP BY GROUPING SETS ((x), ())) FULL JOIN a USING (x)": "",
+    "WITH o AS (SELECT x FROM b GROUP BY CUBE (x)) SELECT a.x FROM o JOIN a ON o.x IS NULL OR o.x = a.x": "a",
     "SELECT 1 AS x": "",
     "SELECT sum(x) OVER () AS n FROM a": "",
 }  # fmt: skip
@@ -108,4 +111,5 @@ def test_relations_that_are_not_computed_would_have_been_empty(monkeypatch, s1_f
     # Of the 130 tables of each trace, and the views that these read; or the text says too little.
     assert len(found) > 50
     assert {"_ascend_events", "_ascend_launched", "ascend_checks"} <= found.keys()
+    assert {"_hlo_operations", "_program_operations", "_xla_ops", "_layer_rules", "_trace_settings"} <= found.keys()
     assert not any(found.values())

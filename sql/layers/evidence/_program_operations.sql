@@ -1,3 +1,18 @@
+-- One row per call of the host that runs a compiled program on a GPU, unless the user named an
+-- anchor.
+--
+-- rows: of jax traces
+CREATE VIEW _program_calls AS
+SELECT
+    e.trace_id, e.pid, e.tid, e.event_id AS run_id,
+    regexp_replace(e.name, ':XLA GPU module$', '') AS program, e.start_ns, e.end_ns
+FROM events AS e
+JOIN traces AS t ON t.trace_id = e.trace_id
+JOIN _layer_settings AS s ON s.trace_id = e.trace_id
+WHERE
+    t.format = 'jax' AND e.lane = 'host' AND e.dur_ns > 0
+    AND ends_with(e.name, ':XLA GPU module') AND s.anchor IS NULL;
+
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
 -- one family if they have the same category; an instruction that runs several times in a run, in a
@@ -44,17 +59,6 @@ WITH runs AS (
     JOIN _layer_settings AS s ON s.trace_id = p.trace_id
     WHERE p.end_ns > p.start_ns AND s.anchor IS NULL
 ),
-calls AS (
-    SELECT
-        e.trace_id, e.pid, e.tid, e.event_id AS run_id,
-        regexp_replace(e.name, ':XLA GPU module$', '') AS program, e.start_ns, e.end_ns
-    FROM events AS e
-    JOIN traces AS t ON t.trace_id = e.trace_id
-    JOIN _layer_settings AS s ON s.trace_id = e.trace_id
-    WHERE
-        t.format = 'jax' AND e.lane = 'host' AND e.dur_ns > 0
-        AND ends_with(e.name, ':XLA GPU module') AND s.anchor IS NULL
-),
 leaves AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
@@ -70,7 +74,7 @@ called AS (
         k.category, k.kind = 'communication' AS is_collective, c.program, c.run_id,
         c.start_ns AS run_ns
     FROM kernels AS k
-    ASOF JOIN calls AS c
+    ASOF JOIN _program_calls AS c
         ON c.trace_id = k.trace_id AND c.pid = k.launch_pid AND c.tid = k.launch_tid
         AND c.start_ns <= k.launch_ns
     ANTI JOIN runs AS r ON r.trace_id = k.trace_id

@@ -28,6 +28,7 @@ WITH copies AS (
     SELECT
         trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_id
     FROM kernels
+    SEMI JOIN _kernel_places USING (trace_id, device)
     WHERE kind = 'memory'
 ),
 streams AS (

@@ -2,7 +2,7 @@
 -- description is in _xla_texts, one row for all operations that share it: an instruction in a loop
 -- runs thousands of times, and its arguments are parsed once.
 --
--- stored: per trace
+-- stored: per jax trace
 --
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown

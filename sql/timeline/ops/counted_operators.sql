@@ -59,7 +59,7 @@ placed AS (
 followed AS (
     SELECT
         trace_id, op_id, op, pid, tid, start_ns, end_ns, work_id, family, gives_way, has_work,
-        min(start_ns) OVER after AS next_ns,
+        lead(start_ns) OVER (PARTITION BY thread_id ORDER BY place) AS next_ns,
         min(CASE WHEN has_work AND family = 'product' THEN start_ns END) OVER after
             AS next_product_ns,
         min(CASE WHEN has_work AND family = 'conv' THEN start_ns END) OVER after AS next_conv_ns,

@@ -1,5 +1,8 @@
 -- One row per device operation with a category from XLA: its kernel category, whatever its name.
 -- Between slices the host sends and receives for collectives, see multislice_traces.
+--
+-- rows: of jax traces
+--
 -- trace_id    VARCHAR  trace
 -- kernel_id   BIGINT   event_id of the operation
 -- category    VARCHAR  category, NULL if the name may show it
