@@ -89,7 +89,10 @@ uneven AS (
     FROM (
         SELECT
             l.trace_id, l.comm_count,
-            avg(l.comm_count) OVER (PARTITION BY l.trace_id, l.device, l.pass_id) AS mean_count
+            avg(l.comm_count) OVER (
+                -- Layers with experts exchange more than others.
+                PARTITION BY l.trace_id, l.device, l.pass_id, l.moe_us > 0
+            ) AS mean_count
         FROM layers AS l
         JOIN passes AS p
             ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
