@@ -91,11 +91,14 @@ uneven AS (
             l.trace_id, l.comm_count,
             avg(l.comm_count) OVER (
                 -- Layers with experts exchange more than others.
-                PARTITION BY l.trace_id, l.device, l.pass_id, l.moe_us > 0
+                PARTITION BY l.trace_id, l.device, l.pass_id, x.layer_id IS NULL
             ) AS mean_count
         FROM layers AS l
         JOIN passes AS p
             ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
+        LEFT JOIN experts AS x
+            ON x.trace_id = l.trace_id AND x.device = l.device AND x.pass_id = l.pass_id
+            AND x.layer_id = l.layer_id
         WHERE p.pass_source = 'program run' AND p.complete
     )
     GROUP BY trace_id

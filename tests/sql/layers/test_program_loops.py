@@ -150,3 +150,15 @@ def test_a_layer_that_gathers_the_weights_of_all_is_told(tmp_path, ahead, value,
     lake = yield program.written(tmp_path)
     found = lake.rows("SELECT round(value, 1), severity FROM layer_checks WHERE \"check\" = 'uneven_collectives'")
     assert found == [(value, severity)]
+
+
+@in_one_lake
+def test_layers_with_experts_exchange_more_than_others_in_their_own_right(tmp_path):
+    # Every other layer runs experts, between two collectives of theirs: 3 collectives beside 1.
+    expert = (*LAYER[:4], ("all-to-all", 20, ""), ("gmm", 6, ""), ("all-to-all", 20, ""), *LAYER[4:])
+    program = Program()
+    program.run("jit_step", [("gather_fusion", 7, "")], *[LAYER, expert] * 6)
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT layer_count FROM passes") == [(12,)]
+    found = lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'uneven_collectives'")
+    assert found == [(0, "ok")]
