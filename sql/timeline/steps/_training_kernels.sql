@@ -115,8 +115,9 @@ GROUP BY a.trace_id, a.kernel_id;
 -- kernel that another runs in its backward pass: there the operator's name decides. If a trace has
 -- a backward pass and no annotation shows its optimizer, what is left of this category belongs to
 -- the optimizer: steps over lists of tensors, and the clipping of their gradients. So do, in a run
--- of a compiled program (JAX), operations after its first backward one whose path names no
--- derivative, outside of loops: a loop of micro-batches adds up gradients.
+-- of a compiled program (JAX), operations after its first backward product whose path names no
+-- derivative, outside of loops: a loop of micro-batches adds up gradients. Without a line of the
+-- device that shows the runs, the next step's forward pass would be among them, so none are.
 --
 -- An annotation of a transfer between stages of a pipeline (recv_forward) shows no phase.
 --
@@ -165,15 +166,23 @@ marked AS MATERIALIZED (
 scopes AS (
     SELECT trace_id, kernel_id, phase FROM kernel_scopes WHERE phase IS NOT NULL
 ),
--- Of a compiled program that differentiates (JAX).
+-- Of a run of a compiled program that differentiates (JAX). Both ends of a run are rounded.
 updating AS (
-    SELECT trace_id, kernel_id
-    FROM _device_ops
-    WHERE role = 'op' AND path IS NOT NULL AND program IS NOT NULL
-    QUALIFY phase IS NULL AND parent_id IS NULL
-        AND start_ns > min(CASE WHEN phase = 'backward' THEN start_ns END) OVER (
-            PARTITION BY trace_id, device, program, execution_id
-        )
+    SELECT o.trace_id, o.kernel_id
+    FROM _device_ops AS o
+    ASOF JOIN programs AS p
+        ON p.trace_id = o.trace_id AND p.device = o.device AND p.start_ns <= o.start_ns
+    WHERE o.role = 'op' AND o.path IS NOT NULL AND o.end_ns <= p.end_ns + 1
+    QUALIFY
+        o.phase IS NULL AND o.parent_id IS NULL
+        -- On a GPU, no operation is around those of a loop.
+        AND NOT contains(o.path, 'while=>body')
+        AND o.start_ns > min(CASE
+            WHEN
+                o.phase = 'backward'
+                AND (o.category IN ('moe', 'mc2', 'conv') OR contains(o.category, 'gemm'))
+                THEN o.start_ns
+        END) OVER (PARTITION BY o.trace_id, o.device, p.event_id)
 ),
 differentiated AS (
     SELECT DISTINCT m.trace_id, m.forward_id

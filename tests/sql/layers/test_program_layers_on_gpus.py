@@ -128,3 +128,28 @@ def test_an_instruction_that_launches_kernels_for_each_expert_is_no_loop(tmp_pat
     assert lake.rows("SELECT direction, complete, layer_count, span_us FROM passes ORDER BY pass_id") == [
         ("forward", True, 6, 6 * 171.0), ("backward", True, 6, 6 * 171.0),
     ] * 3  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawn", "update"), [(True, "optimizer"), (False, "other")])
+@in_one_lake
+def test_what_runs_before_the_passes_of_a_later_step_is_not_the_optimizers(tmp_path, drawn, update):
+    twice = [LAYER[0], *((name, 2 * duration, path) for name, duration, path in LAYER[1:])]
+    # Gradients are zeros before the forward pass, and a loop shows nothing. Kernels name the program, but without the
+    # derived line nothing of the device tells where a run begins.
+    stream = Stream()
+    for _ in range(3):
+        stream.run(
+            ([("loop_broadcast_fusion", 1, "broadcast_in_dim")], BACK),
+            ([("loop_gather_fusion", 3, "take")], "jit(step)"),
+            *[(LAYER, f"{THERE}/layer_{nth}") for nth in range(6)],
+            ([(CUBLAS, 100, "dot")], f"{BACK}/head"),
+            *[(twice, f"{BACK}/layer_{nth}") for nth in reversed(range(6))],
+            ([("loop_add_fusion", 90, "add")], "jit(step)/adam"),
+            ([("loop_select_fusion", 5, "while/body/add")] * 2, "jit(step)"),
+        )
+    stream.kernels = [kernel.replace('"tf_op"', '"hlo_module": "jit_step", "tf_op"') for kernel in stream.kernels]
+    lake = yield stream.written(tmp_path / f"phases_{drawn}.json", drawn=drawn)
+    assert lake.rows(
+        "SELECT DISTINCT name, phase FROM kernels JOIN _training_kernels USING (trace_id, kernel_id) "
+        "WHERE name IN ('loop_gather_fusion', 'loop_select_fusion', 'loop_add_fusion') ORDER BY name"
+    ) == [("loop_add_fusion", update), ("loop_gather_fusion", "other"), ("loop_select_fusion", "other")]
