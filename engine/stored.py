@@ -13,7 +13,7 @@ from .damage import DamagedError, Found
 from .sql import modules
 from .storage.here import Here
 from .storage.layout import Layout
-from .storage.paths import pattern
+from .storage.paths import Place, pattern
 from .storage.scratch import scratch
 from .storage.tables import DataFile, Tables
 
@@ -156,7 +156,8 @@ class Stored:
         """
         files, mixed = self.files(entry)
         # In an object store, each would be one more request: what is wrong there is an error of the query.
-        if damaged := [file.path for file in files if isinstance(file.path, Path) and file.fault()]:
+        damaged: list[Place] = [file.path for file in files if isinstance(file.path, Path) and file.fault()]
+        if damaged:
             raise DamagedError(Found(stored=damaged))
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
