@@ -274,8 +274,7 @@ WITH described AS (
     JOIN _op_classes AS named ON named.name = t.name
     LEFT JOIN multislice_traces AS m ON m.trace_id = t.trace_id
     LEFT JOIN hlo_categories AS h
-        ON h.hlo_category
-        = if(m.trace_id IS NULL, t.hlo_category, replace(t.hlo_category, 'host ', ''))
+        ON h.hlo_category = hlo_category_of(t.hlo_category, m.trace_id IS NOT NULL)
 )
 SELECT
     t.trace_id, t.text_id, t.name, t.canonical_name,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tracelake.engine.sql.modules import quoted
 from tracelake.lake import Lake
 
 from ...kernel_traces import Trace
 from ...lakes import in_one_lake
+from .kernel_names import check_categories
 
 # Names as the public code of these libraries compiles them, or as its profiles print them.
 NAMES = """
@@ -375,17 +375,7 @@ elementwise | fuse_scale_shift_kernel_blc_opt
 
 
 def test_products_and_attention_of_every_library_are_known_by_their_names(lake: Lake) -> None:
-    expected = {
-        name.strip(): category.strip() for category, name in (line.split(" | ") for line in NAMES.strip().splitlines())
-    }
-    found = lake.sql(
-        f"""
-        SELECT name, coalesce(category, 'other')
-        FROM (SELECT unnest([{", ".join(map(quoted, expected))}]) AS name)
-        LEFT JOIN category_rules ON priority = _category_rule(lower(name), NULL)
-        """
-    ).fetchall()
-    assert dict(found) == expected
+    check_categories(lake, NAMES)
 
 
 # An operator, the kernel it launches, what that counts as, what decides, and whether names and operators contradict

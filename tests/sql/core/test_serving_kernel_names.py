@@ -2,8 +2,9 @@
 
 import pytest
 
-from tracelake.engine.sql.modules import quoted
 from tracelake.lake import Lake
+
+from .kernel_names import check_categories
 
 # Names as the public code of these libraries compiles them, or as its profiles print them.
 SPARSE_ATTENTION = """
@@ -92,14 +93,4 @@ communication | void (anonymous namespace)::all_reduce_one_shot_push_kernel<__nv
 
 @pytest.mark.parametrize("names", [SPARSE_ATTENTION, LAYERS, TRAINING, CUTE_DSL])
 def test_kernels_of_engines_and_libraries_are_known_by_their_names(lake: Lake, names: str) -> None:
-    expected = {
-        name.strip(): category.strip() for category, name in (line.split(" | ") for line in names.strip().splitlines())
-    }
-    found = lake.sql(
-        f"""
-        SELECT name, coalesce(category, 'other')
-        FROM (SELECT unnest([{", ".join(map(quoted, expected))}]) AS name)
-        LEFT JOIN category_rules ON priority = _category_rule(lower(name), NULL)
-        """
-    ).fetchall()
-    assert dict(found) == expected
+    check_categories(lake, names)

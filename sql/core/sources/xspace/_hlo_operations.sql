@@ -1,5 +1,4 @@
 -- One row per device operation with a category from XLA: its kernel category, whatever its name.
--- Between slices the host sends and receives for collectives, see multislice_traces.
 --
 -- rows: of jax traces
 --
@@ -17,10 +16,7 @@ WITH xla_lines AS (
 given AS (
     SELECT
         events.trace_id, event_id AS kernel_id, events.name,
-        if(
-            m.trace_id IS NULL, args ->> '$.hlo_category',
-            replace(args ->> '$.hlo_category', 'host ', '')
-        ) AS hlo_category
+        hlo_category_of(args ->> '$.hlo_category', m.trace_id IS NOT NULL) AS hlo_category
     FROM events
     JOIN xla_lines USING (trace_id, pid, tid)
     LEFT JOIN multislice_traces AS m ON m.trace_id = events.trace_id
