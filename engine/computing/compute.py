@@ -196,7 +196,7 @@ class Worker:
         failed: dict[str, str],
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
-        """Create a table of a batch; without rows if it cannot have any, or if it fails for the only trace."""
+        """Create a table of a batch, without rows if it fails for the only trace; if it has none, only when read."""
         reads_nothing = self._emptiness.reads_nothing(entry)
         if reads_nothing and known_columns(entry):
             # Created when another relation reads it, if any does.
