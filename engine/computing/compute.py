@@ -35,8 +35,8 @@ from .work import Answers, Work
 _SORTED = 100_000
 #: Up to this many rows, starting zstd takes longer than it saves.
 _FEW = 1000
-#: Most tables computed concurrently for a single trace: for a small one, planning takes longer than computing.
-_AT_ONCE = 2
+#: Most tables computed concurrently: for few rows, planning takes longer than computing.
+_AT_ONCE = 4
 #: From this many device and host events on, a trace's tables are computed one at a time: two would share the memory.
 #: Python events, nine of ten where stacks were recorded, are read by few tables that need little memory.
 _LARGE = 250_000
@@ -58,9 +58,7 @@ class Worker:
         """Open an in-memory database; without a limit, `Memory` sets one."""
         self.connection = connect(memory_limit)
         self._memory = Memory(self.connection) if memory_limit is None else None
-        [(threads,)] = self.connection.execute("SELECT current_setting('threads')").fetchall()
-        #: Tables of a small trace computed concurrently.
-        self._at_once = min(_AT_ONCE, threads)
+        [(self._threads,)] = self.connection.execute("SELECT current_setting('threads')").fetchall()
         self.lookups = LookupTables(layout)
         #: The type of the trace ids.
         self._trace_ids = "VARCHAR"
@@ -160,12 +158,12 @@ class Worker:
         tables = [Job(entry.name, needs[entry.name], partial(make, entry)) for entry in order if entry.name in needs]
         # The rows of several traces are written when all tables exist, since one of them may fail.
         files = [
-            Job(f"{name}.parquet", [name] if name in needs else [], partial(write, name))
+            Job(f"{name}.parquet", needs if len(traces) > 1 else needs.keys() & {name}, partial(write, name))
             for name in sorted(work.relations)
         ]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
         large = self._is_large(work)
-        for done in self._done([*tables, *files], self._at_once if len(traces) == 1 and not large else 1):
+        for done in self._done([*tables, *files], 1 if large else min(_AT_ONCE, self._threads)):
             if large:
                 give_back()
             for name in needs.get(done, ()) & unread.keys():
@@ -254,13 +252,18 @@ class Worker:
             work()
 
     def _done(self, jobs: Sequence[Job], at_once: int) -> Iterator[str]:
-        """Run jobs on this connection, or several at once on cursors of the database with the same event files."""
+        """Run jobs on this connection with all threads, or several at once on cursors with a thread each.
+
+        Queries over few rows do not divide their work among threads, and waking those costs a tenth of their time.
+        """
         if at_once == 1:
             yield from jobs_done(jobs, [self.connection])
             return
         [read] = self.connection.execute("SELECT getvariable('event_files')").fetchall()
-        with ExitStack() as open_cursors:
-            cursors = [open_cursors.enter_context(self.connection.cursor()) for _ in range(at_once)]
+        with ExitStack() as stack:
+            self.connection.execute("SET GLOBAL threads = 1")
+            stack.callback(self.connection.execute, f"SET GLOBAL threads = {self._threads}")
+            cursors = [stack.enter_context(self.connection.cursor()) for _ in range(at_once)]
             for cursor in cursors:
                 cursor.execute("SET VARIABLE event_files = $1", read)
             yield from jobs_done(jobs, cursors)

@@ -142,9 +142,14 @@ def test_as_many_tables_are_made_at_once_as_there_are_threads_and_their_rows_are
 ):
     monkeypatch.setenv("TRACELAKE_THREADS", str(threads))
     expected = [s1_lake.rows(question) for question in QUESTIONS]
+    other = Trace().add("kernel", "name", 10, 5, 0, 7, device=0, stream=7).run(20, 1).write(tmp_path / "other.json")
     with storing_only(*ASKED), Lake(tmp_path / "made", stored=True) as lake:
-        lake.ingest(s1_file)
-        assert [lake.rows(question) for question in QUESTIONS] == expected
+        lake.ingest(s1_file, other)
+        of_other = "trace_id = (SELECT trace_id FROM traces WHERE trace = 'other')"
+        assert lake.rows(f"SELECT count(*) FROM kernels WHERE {of_other}") == [(2,)]
+        for (name, key), rows in zip(ASKED.items(), expected, strict=True):
+            assert lake.rows(f"FROM {name} WHERE NOT {of_other} ORDER BY {key}") == rows
+    # Both traces are one batch.
     assert at_once == [threads]
 
 

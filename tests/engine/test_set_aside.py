@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from tracelake.engine import aside
-from tracelake.engine.computing import renew
+from tracelake.engine.computing import renew, workers
 from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 
@@ -59,8 +59,10 @@ def few_answers():
 
 
 @pytest.mark.usefixtures("few_answers")
-@pytest.mark.parametrize("writable", [True, False])
-def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
+@pytest.mark.parametrize(("writable", "threads"), [(True, "1"), (True, "2"), (False, "1")])
+def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable, threads):
+    monkeypatch.setenv("TRACELAKE_THREADS", threads)
+    monkeypatch.setattr(workers, "_idle", [])
     if not writable:
         monkeypatch.setattr("tracelake.engine.computing.renew.os.access", lambda path, mode: mode != os.W_OK)
     kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
