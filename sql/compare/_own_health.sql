@@ -29,6 +29,9 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM step_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM program_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM host_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message

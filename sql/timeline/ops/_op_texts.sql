@@ -245,8 +245,8 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- name            VARCHAR  name
 -- canonical_name  VARCHAR  name shared by all instances
 -- class           VARCHAR  compute, communication, copy, dma or wait
--- category        VARCHAR  kernel category: XLA's own, else its kernel's; other where no rule
---                          fits
+-- category        VARCHAR  kernel category: XLA's own, else its kernel's, else that of its class;
+--                          other where no rule fits
 -- collective      VARCHAR  which collective, if the trace or the name has it
 -- hlo_category    VARCHAR  category that XLA gives it
 -- hlo_module      VARCHAR  program
@@ -287,7 +287,12 @@ SELECT
     END AS class,
     CASE
         WHEN t.is_wrapper AND t.named_class = 'communication' THEN t.named_class
-        ELSE coalesce(t.hlo_kernel_category, k.category, 'other')
+        WHEN t.hlo_kernel_category IS NOT NULL THEN t.hlo_kernel_category
+        WHEN k.category IS NOT NULL THEN k.category
+        -- What is in flight beside the operations is no kernel.
+        WHEN t.named_class IN ('dma', 'copy') THEN 'memcpy'
+        WHEN t.named_class = 'compute' THEN 'other'
+        ELSE t.named_class
     END AS category,
     CASE
         WHEN t.hlo_category IS NULL OR t.is_wrapper THEN t.named_collective

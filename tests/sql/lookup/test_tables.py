@@ -413,6 +413,7 @@ gemm          | void mul_mat_q<(ggml_type)12, 64, false>(char const*, int const*
 gemm          | void mul_mat_vec_f<__nv_bfloat16, float, 1, 256>(__nv_bfloat16 const*)
 gemm          | dequantize_mul_mat_vec_q4_0                                              # quant
 gemm          | convolution_bitcast_fusion.12                                            # fusion
+gemm          | dot.5.remat
 moe_gemm      | fused_moe_kernel                                                         # moe
 moe_gemm      | GroupedMatmul
 moe_gemm      | _ZN2ck15kernel_moe_gemmINS_24GridwiseMoeGemmBlockScaleE                  # gemm
@@ -452,6 +453,8 @@ conv          | void cutlass__5x_cudnn::Kernel<cutlass_tensorop_f16_s16816dgrad_
 conv          | sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16  # gemm
 fused         | triton_poi_fused__scaled_dot_product_flash_attention_clone_3             # attention
 fused         | triton_poi_fused_add_all_reduce_wait_tensor_2                            # all_reduce
+fused         | fusion.3.remat2
+fused         | loop_add_fusion.clone.1
 sampling      | void flashinfer::sampling::TopPRenormProbKernel<1024u, float>(float*)    # norm
 embedding     | void at::native::(anonymous namespace)::embedding_backward_feature_kernel<float, float, long>(long const*)
 sort          | void at::native::radixSortKVInPlace<-2, -1, 32, 4, long, long, unsigned int>(int)

@@ -119,6 +119,22 @@ def test_shares_are_of_devices_and_window_and_programs_are_apart(tmp_path):
 
 
 @in_one_lake
+def test_what_is_in_flight_beside_the_operations_has_a_category(tmp_path):
+    """Only operations are kernels: a collective or copy that shows on the line of transfers alone was `other`."""
+    lines = {
+        "XLA Ops": "fusion.1 0+50; barrier-cores 50+5",
+        "Async XLA Ops": "all-reduce-start.1 5+9; copy-start.2 20+9; send.3 40+5; custom.4 46+2",
+    }
+    lake = yield written(tmp_path, [(1, "/device:TPU:0", lines)])
+    assert lake.rows("SELECT name, class, category FROM ops WHERE role = 'async' ORDER BY name") == [
+        ("all-reduce-start.1", "communication", "communication"),
+        ("copy-start.2", "dma", "memcpy"),
+        ("custom.4", "compute", "other"),
+        ("send.3", "communication", "communication"),
+    ]
+
+
+@in_one_lake
 def test_shares_of_streams_that_run_at_once_do_not_pass_a_hundred(tmp_path):
     lines = {"Stream #1(Kernel)": "a 0+100", "Stream #2(Kernel)": "b 0+100", "Stream #3(Kernel)": "c 0+50; d 150+50"}
     lake = yield written(tmp_path, [(1, "/device:GPU:0", lines)])
