@@ -88,10 +88,11 @@ FROM judged
 WHERE kernel_id IS NOT NULL;
 
 -- One row per anchor of an Ascend device: its pass and layer. A run is what lies between two
--- breaks. The number of layers of a pass is the user's, else that of the runs that make up most of
--- the capture, if two of them agree or there is only one. Runs of a multiple of it are several
--- passes. A first run that began before the capture ends with the last layer. Short runs that
--- regularly follow a whole one draft tokens for it: their layers continue its numbering.
+-- breaks. The number of layers of a pass is the user's or, unless it is a stage of a pipeline, that
+-- of the config; else that of the runs that make up most of the capture, if two of them agree or
+-- there is only one. Runs of a multiple of it are several passes. A first run that began before the
+-- capture ends with the last layer. Short runs that regularly follow a whole one draft tokens for
+-- it: their layers continue its numbering.
 --
 -- stored: per ascend trace
 --
@@ -135,20 +136,33 @@ votes AS (
     FROM sizes
     GROUP BY trace_id, device, layers
 ),
+-- A stage of a pipeline has only some of the layers that a config counts.
+given_ones AS (
+    SELECT
+        v.*,
+        CASE
+            WHEN s.is_given OR NOT coalesce(t.pp > 1, FALSE) AND x.device IS NULL THEN s.num_layers
+        END AS given
+    FROM votes AS v
+    JOIN traces AS t ON t.trace_id = v.trace_id
+    JOIN _layer_settings AS s ON s.trace_id = v.trace_id
+    LEFT JOIN (
+        SELECT DISTINCT trace_id, device FROM _ascend_marks WHERE mark IN ('receive', 'send')
+    ) AS x ON x.trace_id = v.trace_id AND x.device = v.device
+),
 elected AS (
     SELECT
-        v.trace_id, v.device, any_value(s.num_layers) AS given,
+        v.trace_id, v.device, any_value(v.given) AS given,
         coalesce(
-            any_value(s.num_layers),
+            any_value(v.given),
             arg_max(v.layers, (v.layers * v.votes, v.layers)) FILTER (v.votes > 1),
             max(v.layers) FILTER (v.is_bounded), max(v.layers)
         ) AS num_layers,
         coalesce(
-            any_value(s.num_layers) IS NOT NULL OR bool_or(v.votes > 1) OR max(v.run_count) = 1,
+            any_value(v.given) IS NOT NULL OR bool_or(v.votes > 1) OR max(v.run_count) = 1,
             FALSE
         ) AS is_agreed
-    FROM votes AS v
-    JOIN _layer_settings AS s ON s.trace_id = v.trace_id
+    FROM given_ones AS v
     GROUP BY v.trace_id, v.device
 ),
 measured AS (

@@ -4,7 +4,8 @@
 -- sampling kernel before the next embedding or long idle time. Its first layer begins at the first
 -- norm after the embedding; if no embedding is seen, at the last norm with at least as many matrix
 -- products up to the anchor as other layers have, or, if these are fused with others in one kernel
--- and so none, at the first norm with none. Its last layer ends at the norm after the feed-forward
+-- and so none, at the first norm with none; if no run has other layers, at the last norm that adds
+-- the residual, else at the first norm. Its last layer ends at the norm after the feed-forward
 -- half, the final norm. A pipeline stage receives instead of embedding, and sends instead of
 -- sampling, without a final norm.
 --
@@ -77,6 +78,13 @@ openers AS (
     SELECT
         r.trace_id, r.device, r.run_id,
         min(n.seq) FILTER (n.seq > l.own_head) AS after_head,
+        -- Norms of queries do not add the residual, and come later.
+        CASE
+            WHEN any_value(u.device) IS NULL AND (
+                any_value(r.before_it) = 0 OR any_value(coalesce(l.last_pause, l.last_tail)) > 0
+            )
+                THEN coalesce(max(n.seq) FILTER (n.is_residual), min(n.seq))
+        END AS only_one,
         coalesce(
             min(n.seq) FILTER (n.products_left = 0 AND u.usual_products = 0),
             max(n.seq) FILTER (n.products_left >= greatest(u.usual_products, 1))
@@ -92,7 +100,7 @@ openers AS (
 ),
 begun AS (
     SELECT
-        r.*, coalesce(o.after_head, o.by_products, o.after_pause) AS opener,
+        r.*, coalesce(o.after_head, o.only_one, o.by_products, o.after_pause) AS opener,
         r.before_it = 0 AND l.own_head IS NULL AS is_at_edge, l.first_seq,
         coalesce(
             l.own_head, l.last_pause, l.last_tail + 1,

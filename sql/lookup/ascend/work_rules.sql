@@ -3,8 +3,9 @@
 --
 -- priority       INTEGER  order: the lowest match applies; the key
 -- pattern        VARCHAR  regular expression (RE2) for the folded type in lower case
--- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, collective_matmul, attention
---                         or paged_attention; NULL if the FLOP are not computed
+-- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, collective_matmul,
+--                         exchanging_matmul (then an all-to-all), exchanged_matmul (an all-to-all
+--                         before), attention or paged_attention; NULL if the FLOP are not computed
 -- factor         DOUBLE   multiplies the FLOP: 2.5 for the backward pass of attention
 -- a_slot         INTEGER  input: first matrix, rows to route, or query
 -- b_slot         INTEGER  input: second matrix, weights, or key

@@ -10,12 +10,7 @@
 -- Outside of layers, further products of the shape run the same operator while they have rows of
 -- the pass for the head: its chunks.
 CREATE VIEW _kernel_units AS
-WITH kinds AS (
-    SELECT m.trace_id, l.layer_id, l.layer_kind
-    FROM _trace_models AS m
-    JOIN of_passes.model_layers AS l ON l.model = m.model
-),
-units AS MATERIALIZED (
+WITH units AS MATERIALIZED (
     SELECT trace_id, device, pass_id, layer_kind, n, k, unit, ops, op_seq, is_fused, is_expert
     FROM _pass_units
     WHERE n IS NOT NULL
@@ -58,7 +53,9 @@ running AS (
         coalesce(kinds.layer_kind, 'ends') AS layer_kind,
         coalesce(w.family = 'moe', w.category_op = 'experts', FALSE) AS is_expert
     FROM _kernel_works AS w
-    LEFT JOIN kinds ON kinds.trace_id = w.trace_id AND kinds.layer_id = w.layer_id
+    LEFT JOIN _pass_layers AS kinds
+        ON kinds.trace_id = w.trace_id AND kinds.device = w.device
+        AND kinds.pass_id = w.pass_id AND kinds.layer_id = w.layer_id
     WHERE
         w.pass_id IS NOT NULL AND w.is_worker AND NOT w.is_combine
         AND w.category_op IS DISTINCT FROM 'adapter'
@@ -180,12 +177,7 @@ QUALIFY row_number() OVER (
 -- group_flop    DOUBLE     FLOP of the operator
 -- group_bytes   DOUBLE     bytes of the operator
 CREATE VIEW _kernel_maps AS
-WITH kinds AS (
-    SELECT m.trace_id, l.layer_id, l.layer_kind
-    FROM _trace_models AS m
-    JOIN of_passes.model_layers AS l ON l.model = m.model
-),
-joined AS (
+WITH joined AS (
     SELECT
         w.*,
         CASE
@@ -214,7 +206,9 @@ joined AS (
     FROM _kernel_works AS w
     JOIN traces AS t ON t.trace_id = w.trace_id
     LEFT JOIN _kernel_units AS u ON u.trace_id = w.trace_id AND u.kernel_id = w.kernel_id
-    LEFT JOIN kinds ON kinds.trace_id = w.trace_id AND kinds.layer_id = w.layer_id
+    LEFT JOIN _pass_layers AS kinds
+        ON kinds.trace_id = w.trace_id AND kinds.device = w.device
+        AND kinds.pass_id = w.pass_id AND kinds.layer_id = w.layer_id
 ),
 ruled AS (
     SELECT

@@ -67,11 +67,12 @@ wanted AS (
     JOIN passes AS p
         ON p.trace_id = u.trace_id AND p.device = u.device
         AND p.pass_id = u.pass_id AND p.complete
-    JOIN _trace_models AS m ON m.trace_id = u.trace_id
     JOIN spots AS s
         ON s.trace_id = u.trace_id AND s.device = u.device
         AND s.pass_id = u.pass_id
-    LEFT JOIN of_passes.model_layers AS l ON l.model = m.model AND l.layer_id = s.layer_id
+    LEFT JOIN _pass_layers AS l
+        ON l.trace_id = s.trace_id AND l.device = s.device
+        AND l.pass_id = s.pass_id AND l.layer_id = s.layer_id
     WHERE
         u.flop > 0
         AND CASE WHEN s.layer_id IS NULL THEN 'ends' ELSE l.layer_kind END = u.layer_kind
@@ -129,8 +130,9 @@ JOIN passes AS p
 JOIN pass_workloads AS w
     ON w.trace_id = s.trace_id AND w.device = s.device
     AND w.pass_id = s.pass_id AND w.new_tokens > 0
-JOIN _trace_models AS m ON m.trace_id = s.trace_id
-LEFT JOIN of_passes.model_layers AS l ON l.model = m.model AND l.layer_id = s.layer_id
+LEFT JOIN _pass_layers AS l
+    ON l.trace_id = s.trace_id AND l.device = s.device
+    AND l.pass_id = s.pass_id AND l.layer_id = s.layer_id
 WHERE
     s.unit IS NULL AND s.n IS NOT NULL AND s.trace_flop > 0
     AND (s.layer_id IS NULL OR l.layer_kind IS NOT NULL);

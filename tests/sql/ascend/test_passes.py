@@ -159,13 +159,16 @@ CAPTURES: dict[str, tuple[Made, dict[str, Any]]] = {
     "first product": (without_attention_shapes, {}),
     "drafts": (lambda: decoding(Model(5, latent, drafts=2), 3, apart=0), {}),
     "fused norms": (with_fused_norms, {}),
+    "alone": (lambda: decoding(Model(1, latent, head=False, tail=False), 3), {}),
+    "alone, plain norms": (lambda: decoding(Model(1, latent, residual="RmsNorm", head=False, tail=False), 3), {}),
     "user": (lambda: decoding(Model(4), 3), {"anchor": "FusedInferAttentionScore", "num_layers": 4}),
 }
 #: Those whose kernels must all be where the generator put them, with complete passes and their layers.
 WHOLE = {
     **{f"{name}, {how}": (3, model.layers) for name, model in MODELS.items() for how in ("apart", "at once")},
     "no shapes": (3, 4), "pipeline": (3, 4), "counted": (3, 4), "hiccup": (4, 3), "slow rank": (3, 3),
-    "loads": (5, 4), "drafts": (3, 7), "fused norms": (3, 3),
+    "loads": (5, 4), "drafts": (3, 7), "fused norms": (3, 3), "alone": (3, 1),
+    "alone, plain norms": (3, 1),
 }  # fmt: skip
 #: The second pass of these comes first in the file.
 SHUFFLED = "shuffled"

@@ -32,6 +32,22 @@ PRODUCTS = {
     # Rows of 16 experts together: 16 products of some of the 8192 rows each.
     "grouped, gradient": ("GroupedMatmulAdd", "8192,512;8192,256;16;16,512,256", "16,512,256", (512, 256, 8192)),
     "grouped, gradient alone": ("GroupedMatmul", "8192,512;8192,256", "16,512,256", (512, 256, 8192)),
+    # A tensor for each group: two of 16 and 8 rows, alike; their rows, or their results, are one tensor.
+    "grouped, separate": ("GroupedMatmul", "16,256;8,256;256,64;256,64", "16,64;8,64", (24, 64, 256)),
+    "grouped, separate weights": ("GroupedMatmul", "24,256;256,64;64,256;2", "16,64;8,64", (24, 64, 256)),
+    "grouped, separate rows": ("GroupedMatmul", "16,256;8,256;256,64;256,64;64;64", "24,64", (24, 64, 256)),
+    "grouped, weights alone": ("GroupedMatmul", "24,256;256,64;256,64", "24,64", (24, 64, 256)),
+    "grouped, separate, no k": ("GroupedMatmul", "16,256;8,256;256,64;200,64", "16,64;8,64", None),
+    "grouped, separate, rows missing": ("GroupedMatmul", "16,256;8,256;256,64;256,64", "20,64", None),
+    # All 4096 rows to a quarter of the columns' ranks; a quarter of the inner dimension from each of four ranks.
+    "then exchanged": ("MatmulAlltoAll", "512,4096;4096,2048", "2048,512", (512, 2048, 4096)),
+    "then exchanged, transposed": ("MatmulAlltoAllV2", "512,4096;2048,4096", "2048,512", (512, 2048, 4096)),
+    "exchanged before": ("AlltoAllMatmul", "4096,512;2048,1024", "1024,1024;1024,2048", (1024, 1024, 2048)),
+    "exchanged before, as many columns": ("AlltoAllMatmul", "4096,512;2048,512", "1024,512", (1024, 512, 2048)),
+    "exchanged before, no k": ("AlltoAllMatmul", "4096,500;2048,512", "1024,512", None),
+    # Two experts of each rank: the ranks add up the rows, and exchange them.
+    "batch, then exchanged": ("BatchMatMulReduceScatterAlltoAll", "2,64,128;2,128,256", "8,8,256", (2 * 64, 256, 128)),
+    "batch, exchanged before": ("AlltoAllAllGatherBatchMatMul", "8,16,128;2,256,64", "2,64,64", (2 * 64, 64, 256)),
     # With a collective: 16 rows of all, with a residual and a norm; 4096 rows of 8 ranks, which are scattered
     # afterwards, or gathered before.
     "all-reduced": ("MatmulAllReduce", "2,8,512;512,64", "2,8,64", (16, 64, 512)),
@@ -73,6 +89,21 @@ def test_the_inner_dimension_fits_both_matrices_and_the_result_or_there_is_none(
     else:
         m, n, k = expected
         assert products[name] == (m, n, k, 2 * m * n * k, False)
+
+
+@in_one_lake
+def test_groups_of_unlike_sizes_have_the_flop_of_all_of_them(tmp_path):
+    # 16 x 256 x 64 and 8 x 128 x 32, in tensors of their own; 16 and 8 rows of one tensor to 64 and 32 columns.
+    lake = yield write_table(
+        tmp_path / "t.csv",
+        product("GroupedMatmul", "16,256;8,128;256,64;128,32", "16,64;8,32"),
+        product("GroupedMatmul", "24,256;256,64;256,32", "16,64;8,32"),
+    )
+    found = ask(lake, "SELECT m, n, k, flop, flop_note FROM ascend_operators ORDER BY kernel_id")
+    assert found == [
+        (24, None, None, 2 * (16 * 256 * 64 + 8 * 128 * 32), None),
+        (24, None, 256, 2 * 256 * (16 * 64 + 8 * 32), None),
+    ]
 
 
 @in_one_lake
