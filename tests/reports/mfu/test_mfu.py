@@ -4,6 +4,7 @@ Figures called golden are those of the specification of the compute simulation: 
 DeepSeek-V4-Flash), 8.6 (a real trace of Qwen3-8B on MI300X, as another tool reports it) and 8.7 (rooflines).
 """
 
+import functools
 import json
 import math
 
@@ -11,6 +12,7 @@ import pytest
 
 import tracelake
 from tracelake.engine.errors import InputError, UsageError
+from tracelake.reports.mfu import facts as reports
 
 KERNELS = [
     ("mla", 4922), ("gemm_fp8", 1000), ("moe", 1000), ("moe", 644), ("mhc_post", 700), ("mhc_pre_gemm", 688),
@@ -399,7 +401,9 @@ def test_one_line_sums_up(layer, ask):
     {"model": "qwen3-8b"}, {**V4, "kernel_flow": flow(KERNELS)}, {**V4, "kernel_ms": {"a | b\n": 1}},
     {"model": "deepseek-v3", "hardware": "mi308x", "measured_ms": 1.0},
 ])  # fmt: skip
-def test_each_format_is_one_document(lake, question):
+def test_each_format_is_one_document(lake, monkeypatch, question):
+    # The facts of a question are the same in all formats: they are computed once.
+    monkeypatch.setattr(reports, "facts", functools.cache(reports.facts))
     asked = dict(question)
     model = asked.pop("model")
     document = json.loads(lake.mfu(model, format="json", **asked))
