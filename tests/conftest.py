@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tracelake.engine.storage.files import exclusive
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 
-from .lakes import SharedLake
+from .lakes import SharedLake, takes_fixtures
 from .support import data_file
 
 # Commands that tests start in processes of their own would compile the package's source each time: half of their CPU.
@@ -32,6 +33,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 #: Tests of these folders are about what is stored; those of others compute in memory what they ask for, which is the
 #: same (see engine/test_stored.py) and takes a fraction of the time.
 _OF_WHAT_IS_STORED = ("engine", "cli", "assistant", "reports/export")
+#: Folders of many files whose tests share a lake.
+_SHARING = ("sql/ascend", "sql/core", "sql/layers", "sql/match", "sql/timeline")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,14 +91,45 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
     opened.close()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have one worker run all files of a folder that share a lake; the largest folders come first."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFolder(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folder = file.rpartition("/")[0]
+            return folder if folder.endswith(_SHARING) else file
+
+    return ByFolder(config, log) if config.option.dist == "loadfile" else None
+
+
+@pytest.fixture(scope="session")
+def shared_lakes() -> Iterator[dict[Path, SharedLake]]:
+    """The lakes that `shared_lake` has opened, by the folder or the module of their tests."""
+    opened: dict[Path, SharedLake] = {}
+    yield opened
+    for shared in opened.values():
+        shared.close()
+
+
 @pytest.fixture(scope="module")
-def shared_lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
-    """The lake of the module's tests that are marked `in_one_lake`."""
+def shared_lake(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_lakes: dict[Path, SharedLake]
+) -> SharedLake:
+    """The lake of the folder's tests that are marked `in_one_lake`; of those of the module, if they take fixtures."""
     tests = (item for item in request.session.items if isinstance(item, pytest.Function))
-    asking = [item for item in tests if item.module is request.module and "shared_lake" in item.fixturenames]
-    shared = SharedLake(tmp_path_factory.mktemp("shared"), asking, request.getfixturevalue)
-    yield shared
-    shared.close()
+    of_modules: dict[Path, list[pytest.Function]] = {}
+    for item in tests:
+        if "shared_lake" in item.fixturenames and item.path.parent == request.path.parent:
+            of_modules.setdefault(item.path, []).append(item)
+    own = {path: items for path, items in of_modules.items() if any(map(takes_fixtures, items))}
+    place = request.path if request.path in own else request.path.parent
+    if place not in shared_lakes:
+        asking = own.get(place) or [item for path, items in of_modules.items() if path not in own for item in items]
+        shared_lakes[place] = SharedLake(tmp_path_factory.mktemp("shared"), asking, request.getfixturevalue)
+    return shared_lakes[place]
 
 
 @pytest.fixture(scope="session")

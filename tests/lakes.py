@@ -1,4 +1,4 @@
-"""Tests that share a lake: the traces that the tests of a file ask about are ingested at once, and computed at once.
+"""Tests that share a lake: the traces that the tests of a folder ask about are ingested at once, and computed at once.
 
 Such a test is a generator. It writes its trace into `tmp_path`, yields the path, and is given what answers questions
 about that trace alone:
@@ -9,8 +9,9 @@ about that trace alone:
         assert lake.rows("SELECT device, stream FROM kernels") == [(3, 2)]
 
 It yields `Files` where there are several traces, or settings. Its other arguments are those that it is parametrised
-by, and fixtures of the module or the session. A test that changes its lake, or asks what is no trace's, has a lake of
-its own.
+by, and fixtures of the module or the session; with fixtures, the tests of its module have a lake apart. Traces of other
+tests may have the same name: functions are asked about `lake.id`. A test that changes its lake, or asks what is no
+trace's, has a lake of its own.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ Test = Generator["Path | Files", Own, None]
 
 
 def in_one_lake(test: Callable[..., Test]) -> Callable[..., None]:
-    """Have a test share the lake of its module; see above."""
+    """Have a test share the lake of its folder; see above."""
 
     def run(shared_lake: SharedLake, request: pytest.FixtureRequest, **_: Any) -> None:
         shared_lake.go_on(request.node)
@@ -137,8 +138,14 @@ def in_one_lake(test: Callable[..., Test]) -> Callable[..., None]:
     return run
 
 
+def takes_fixtures(item: pytest.Function) -> bool:
+    """Whether a test that shares a lake has arguments besides those that it is parametrised by."""
+    given = {"tmp_path"} | (item.callspec.params.keys() if hasattr(item, "callspec") else set())
+    return not inspect.signature(inspect.unwrap(item.function)).parameters.keys() <= given
+
+
 class SharedLake:
-    """The lake of a module's tests, which are begun, all of them, before their files are ingested."""
+    """The lake of a folder's tests, which are begun, all of them, before their files are ingested."""
 
     def __init__(self, folder: Path, items: Iterable[pytest.Function], fixture: Callable[[str], Any]) -> None:
         """Begin the tests; `fixture` gets the value of one by its name."""

@@ -43,7 +43,7 @@ def test_copies_of_an_operation_are_one_where_the_compiler_says_so(tmp_path):
     # The first copy bears the name and is not marked; dot.3 differs in more than its number.
     text = f"dot.1 0+10 {first}; dot.2 10+20 {said}; dot.3 40+5 {unsaid}; add.1 50+1; add.2 60+1"
     lake = yield write_case(tmp_path / "copies.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
-    rows = lake.rows("SELECT op, calls, self_us, flop, flop_source, tflops FROM top_ops('copies')")
+    rows = lake.rows("SELECT op, calls, self_us, flop, flop_source, tflops FROM top_ops($1)", [lake.id])
     assert rows == [
         ("dot.1", 2, 30, 6e6, "model_flops", pytest.approx(0.2)),
         ("dot.3", 1, 5, 1e6, "shapes", pytest.approx(0.2)),
@@ -69,7 +69,7 @@ def test_compute_against_communication(lake, case, expected):
 @in_one_lake
 def test_communication_dominates_where_more_of_it_is_exposed_than_is_computed(tmp_path):
     lake = yield write_case(tmp_path / "t.json", [(1, "/device:TPU:0", {"XLA Ops": "a 0+10; all-reduce.1 10+11"})])
-    assert lake.rows("SELECT dominant FROM compute_and_communication('t')") == [("communication",)]
+    assert lake.rows("SELECT dominant FROM compute_and_communication($1)", [lake.id]) == [("communication",)]
 
 
 def test_collectives_by_kind(lake):
