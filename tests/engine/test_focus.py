@@ -8,6 +8,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 
 from ..graph_traces import Host
+from ..lakes import set_at_once
 from ..sql.timeline.test_collectives import nccl
 from ..support import trace_bytes
 
@@ -38,9 +39,8 @@ def filled(tmp_path_factory) -> Iterator[Lake]:
         events[0]["dur"] += 1
         (folder / "by names" / "job" / f"its_rank{rank}.json").write_bytes(trace_bytes(events, distributedInfo=about))
     with Lake(folder / "lake") as lake:
-        lake.ingest(*(path for path in sorted(folder.iterdir()) if path.is_file() and "rank" not in path.name))
-        lake.ingest(*sorted(folder.glob("rank*")), run="r")
-        lake.ingest(folder / "by names")
+        found = lake.ingest(*sorted(path for path in folder.iterdir() if path.is_file()), folder / "by names")
+        set_at_once(lake, {one.trace_id: {"run": "r"} for one in found if one.trace.startswith("rank")})
         yield lake
 
 
