@@ -5,7 +5,9 @@
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  the trace's model; NULL if none is set
 -- phase     VARCHAR  prefill, decode or training: the stage of passes with the most time; NULL if
---                    unknown. What autograd records is training, see differentiated_passes
+--                    unknown. What autograd records is training, see differentiated_passes; so are
+--                    passes of unknown stage on a device that runs a backward pass, as one CUDA
+--                    graph of a whole step
 -- passes    BIGINT   passes found
 -- hardware  VARCHAR  chip, see the table hardware
 -- devices   BIGINT   devices that ran something
@@ -18,13 +20,16 @@ WITH stages AS (
         SELECT
             p.trace_id,
             CASE
-                WHEN p.direction IS NULL AND w.phase IS DISTINCT FROM 'training' THEN p.stage
-                ELSE 'training'
+                WHEN p.direction IS NOT NULL OR w.phase = 'training' THEN 'training'
+                WHEN p.stage IS NULL AND b.trace_id IS NOT NULL THEN 'training'
+                ELSE p.stage
             END AS stage,
             sum(p.busy_us) AS busy_us, count(DISTINCT p.pass_id) AS passes
         FROM passes AS p
         LEFT JOIN pass_workloads AS w
             ON w.trace_id = p.trace_id AND w.device = p.device AND w.pass_id = p.pass_id
+        LEFT JOIN training_phases AS b
+            ON b.trace_id = p.trace_id AND b.device = p.device AND b.phase = 'backward'
         GROUP BY ALL
     )
     GROUP BY trace_id

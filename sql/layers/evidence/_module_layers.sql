@@ -1,7 +1,8 @@
 -- One row per call of a layer's module. Layers are recognised by the structure of the calls:
 -- instances of one class, numbered without a gap, that one call of the module around them calls in
 -- sequence. The module around them is the model. Of nested repetitions the outermost counts: what a
--- layer calls is part of it.
+-- layer calls is part of it, and no model where it is called without the layer, as a checkpoint
+-- does that runs the layer's function again instead of its module.
 -- Three or more instances of any class that calls modules itself are layers. For classes named
 -- layer or block two suffice, and all such classes that a module calls count together, numbered by
 -- their place in the call. Only these may stand without a module around them; then classes that
@@ -133,14 +134,22 @@ whole AS (
         ) OVER (PARTITION BY trace_id, pid, tid, model, parent_id, turn) AS is_whole
     FROM called
 ),
-outermost AS (
-    SELECT *
+placed AS (
+    SELECT
+        *,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns
     FROM whole
     WHERE is_whole
-    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
-        PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), start_ns)
+),
+outermost AS (
+    SELECT *
+    FROM placed
+    QUALIFY
+        NOT coalesce(bool_or(end_ns <= reached_ns) OVER (PARTITION BY trace_id, pid, model), FALSE)
+        AND start_ns >= coalesce(reached_ns, start_ns)
 ),
 numbered AS (
     SELECT

@@ -1,16 +1,16 @@
 -- One row per interval that the trace itself marks as a step, by the evidence used for the trace:
 -- its step line, else the annotations of the source that marks the most steps, and only if there
--- are none the steps of its optimizer.
+-- are none, or none but parts of these, the steps of its optimizer.
 --
 -- Marks within those of another source that leave out much of the device time which these cover
 -- are parts of its steps, and are not used: more than half of it, or more than a tenth if the other
 -- source comes first in step_sources, or has several marks with at least two of the parts in each
 -- on average; in the last case what runs between two parts in one of the marks is not left out. The
--- rollouts in an iteration of reinforcement learning are such parts; so are, whatever they leave
--- out, marks of a training program that has at least two for each step of its optimizer: its
--- micro-batches. The iterations of an engine are none, though it may sample and draft behind its
--- marks. A mark covers what the host issued during it, or, where that is unknown, what a device
--- started.
+-- rollouts in an iteration of reinforcement learning are such parts, of the optimizer's steps too;
+-- so are, whatever they leave out, marks of a training program that has at least two for each step
+-- of its optimizer: its micro-batches. The iterations of an engine are none, though it may sample
+-- and draft behind its marks. A mark covers what the host issued during it, or, where that is
+-- unknown, what a device started.
 --
 -- trace_id     VARCHAR  trace
 -- marked_by    VARCHAR  host, device or rows (of a table)
@@ -44,7 +44,13 @@ contested AS (
     SELECT trace_id, step_source, marks, priority
     FROM counts
     JOIN step_sources USING (step_source)
-    WHERE step_source NOT IN ('step line', 'optimizer step') AND NOT in_rows
+    WHERE
+        step_source <> 'step line' AND NOT in_rows
+        -- The optimizer's steps are only compared with those of an engine.
+        AND (
+            step_source <> 'optimizer step'
+            OR trace_id IN (SELECT trace_id FROM counts WHERE step_source = 'engine step')
+        )
     QUALIFY count(*) OVER (PARTITION BY trace_id) > 1
 ),
 reaches AS (
@@ -124,6 +130,8 @@ parts AS (
         ON optimizers.trace_id = part.trace_id AND optimizers.step_source = 'optimizer step'
     WHERE
         coalesce(shared_ns, 0) >= 0.9 * part.total_ns
+        AND part.step_source <> 'optimizer step'
+        AND (whole.step_source <> 'optimizer step' OR part.step_source = 'engine step')
         AND CASE
             -- Marks of training without an optimizer's step in each are micro-batches.
             WHEN part.step_source = 'train step' AND 2 * (optimizers.marks + 1) <= part.marks

@@ -100,6 +100,38 @@ def test_frames_inside_a_layers_frame_are_parts_of_it(tmp_path):
 
 
 @in_one_lake
+def test_what_a_layer_calls_is_no_model_where_it_is_called_without_the_layer(tmp_path):
+    # As a checkpoint computes a layer's function again, not its module, and keeps what its attention gave: projections
+    # are no layers.
+    model = Model()
+
+    def product():
+        model.launch("nvjet_qkv")
+
+    def attention(nth, kernels=()):
+        def body():
+            for part in range(3 * nth, 3 * nth + 3):
+                base = f"nn.Module: Linear_{part}"
+                model.within(f"nn.Module: Adapted_{part}", lambda name=base: model.within(name, product))
+            for name in kernels:
+                model.launch(name)
+
+        model.within(f"nn.Module: ToyAttention_{nth}", body)
+
+    def call():
+        for nth in range(3):
+            model.within(f"nn.Module: ToyDecoderLayer_{nth}", lambda layer=nth: attention(layer, KERNELS))
+
+    for _ in range(2):
+        model.within("nn.Module: ToyModel_0", call)
+        for nth in reversed(range(3)):
+            attention(nth)
+    lake = yield model.written(tmp_path)
+    assert passes(lake) == WHOLE
+    assert series(lake) == ["ToyModel_0", "ToyModel_0"]
+
+
+@in_one_lake
 def test_layers_of_two_classes_that_do_not_take_turns_are_two_models(tmp_path):
     model = Model()
     model.call(("ToyLayer_0", "ToyLayer_1", "ToyLayer_2"))

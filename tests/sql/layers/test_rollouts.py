@@ -81,6 +81,21 @@ def test_what_a_trace_mostly_does_is_training_whether_or_not_its_backward_passes
 
 
 @in_one_lake
+def test_passes_of_a_step_that_one_graph_holds_are_training_for_the_backward_pass_among_them(tmp_path):
+    # No operator is recorded, so only kernels show what runs backward: two steps of three layers, of 5 us each.
+    forward = ["rms_norm_kernel", "flash_fwd_kernel", "nvjet_ffn"] * LAYERS
+    backward = ["nvjet_dx", "nvjet_dw", "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel"] * LAYERS
+    trace = Trace()
+    for step in range(2):
+        names = ["indexSelectLargeIndex", *forward, "nll_loss_forward_kernel", *backward]
+        for nth, name in enumerate([*names, "adam_kernel"]):
+            trace.run(500 * step + 10 * nth, 5, name=name)
+    lake = yield trace.write(tmp_path / "graphs.json")
+    assert lake.rows("SELECT direction, stage, layer_count FROM passes") == [(None, None, LAYERS)] * 2
+    assert lake.rows("SELECT phase FROM headlines") == [("training",)]
+
+
+@in_one_lake
 def test_annotations_of_a_pass_tell_the_phase_of_what_nothing_else_tells(tmp_path):
     # An operator of 10 us is differentiated, at 0; its backward function runs on thread 2. Every kernel takes 5 us.
     number, late = ({"Sequence number": number, "Fwd thread id": 0} for number in (0, 1))

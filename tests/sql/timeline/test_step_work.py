@@ -176,6 +176,15 @@ def nested(outer, inner, within, between):
     return trace
 
 
+def optimized(outer, inner, within, between):
+    """Return such steps where only the optimizer ends them: it launches what is behind the others."""
+    trace = nested(outer, inner, within, between)
+    trace.events = [event for event in trace.events if not event["name"].startswith("ProfilerStep")]
+    for step in range(outer):
+        trace.mark("Optimizer.step#AdamW.step", 100 * step + 94, 6)
+    return trace
+
+
 def sampled(steps, within, decode, sampling):
     """Return steps of the profiler, each around some decodes that are marked and the sampling behind each."""
     trace, at = Trace(), 1000
@@ -193,6 +202,8 @@ DECODE = "step[DECODE bs=8]"
 NESTED = {
     # Three rollouts of 20 in each of two iterations leave out the update of 40; of 32, what is behind them of 4.
     "rollouts": (nested(2, DECODE, 3, 20), ("profiler step", 2, 100)),
+    "rollouts of an optimizer": (optimized(2, DECODE, 3, 20), ("optimizer step", 2, 100)),
+    "an optimizer of little work": (optimized(2, DECODE, 3, 32), ("engine step", 6, 32)),
     "iterations of decodes alone": (nested(2, DECODE, 3, 32), ("engine step", 6, 32)),
     # One step of a profiler does not repeat; but here the decodes are less than half of it.
     "all decodes in one": (nested(1, DECODE, 4, 20), ("engine step", 4, 20)),
