@@ -1,0 +1,33 @@
+"""Mixers in several parts."""
+
+import pytest
+
+from ...lakes import in_one_lake
+from .test_layers_of_kinds import (
+    DENSE,
+    EXPERTS,
+    NORM,
+    ROTATED,
+    layers_of,
+    write,
+)
+
+#: Kimi's delta attention as vLLM runs it: gates of the decay and of the output before three convolutions.
+GATES = [
+    "nvjet_q", "nvjet_k", "nvjet_v", "nvjet_b", "triton_poi_fused_sigmoid_1", "nvjet_fa", "nvjet_fb",
+    "kda_gate_fwd_kernel", "nvjet_ga", "nvjet_gb",
+]  # fmt: skip
+DECODE = ["_causal_conv1d_update_kernel"] * 3 + ["fused_recurrent_gated_delta_rule_fwd_kernel"]
+PREFILL = [
+    *["_causal_conv1d_fwd_kernel"] * 3, "l2norm_fwd_kernel2", "l2norm_fwd_kernel2", "chunk_local_cumsum_vector_kernel",
+    "chunk_kda_scaled_dot_kkt_fwd_kernel_intra_sub_inter", "recompute_w_u_fwd_kernel", "chunk_gla_fwd_kernel_o",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("delta", [DECODE, PREFILL], ids=["decode", "prefill"])
+@in_one_lake
+def test_gates_and_convolutions_of_delta_attention_are_one_mixer(tmp_path, delta):
+    mixer = [*GATES, *delta, "layer_norm_gated_fwd_kernel", "nvjet_o"]
+    layers = [[NORM, *(ROTATED if n % 4 == 3 else mixer), NORM, *(EXPERTS if n else DENSE)] for n in range(8)]
+    lake = yield write(tmp_path / f"kda {len(delta)}.json", [layers] * 4)
+    assert layers_of(lake) == [layers] * 4
