@@ -152,6 +152,7 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- stream            BIGINT   stream that was analysed
 -- start_ns          BIGINT   start of its first attention, NULL in beat 0
 -- name              VARCHAR  name of that attention
+-- is_linear         BOOLEAN  it is linear attention, a state-space model among them
 -- has_feed_forward  BOOLEAN  a feed-forward follows the attention: its activation, or a choice of
 --                            experts
 -- weight            DOUBLE   weight of the marks that it has more often than usual
@@ -169,6 +170,7 @@ WITH beats AS (
         trace_id, series, device, beat, any_value(stream) AS stream,
         min(start_ns) FILTER (begins_beat) AS start_ns,
         any_value(name) FILTER (begins_beat) AS name,
+        coalesce(bool_or(begins_beat AND category = 'linear_attention'), FALSE) AS is_linear,
         any_value(graph_id) FILTER (begins_beat) AS graph_id,
         bool_or(category IN ('activation', 'moe', 'moe_routing')) AS has_feed_forward
     FROM _beats
@@ -322,7 +324,7 @@ strangers AS (
 )
 SELECT
     j.trace_id, j.series, j.device, j.beat, j.last_beat, b.stream, b.start_ns, b.name,
-    b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
+    b.is_linear, b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
     s.trace_id IS NOT NULL AS is_strange, j.is_break
 FROM broken AS j
 JOIN beats AS b

@@ -1,4 +1,4 @@
-"""Mixers in several parts."""
+"""Mixers in several parts or without a feed-forward."""
 
 import pytest
 
@@ -7,7 +7,10 @@ from .test_layers_of_kinds import (
     DENSE,
     EXPERTS,
     NORM,
+    PLAIN,
+    QK_NORM,
     ROTATED,
+    SINGLE,
     layers_of,
     write,
 )
@@ -31,3 +34,20 @@ def test_gates_and_convolutions_of_delta_attention_are_one_mixer(tmp_path, delta
     layers = [[NORM, *(ROTATED if n % 4 == 3 else mixer), NORM, *(EXPERTS if n else DENSE)] for n in range(8)]
     lake = yield write(tmp_path / f"kda {len(delta)}.json", [layers] * 4)
     assert layers_of(lake) == [layers] * 4
+
+
+@pytest.mark.parametrize("kinds", ["M-M-M*-M-M-M*-", "MM-M*-MM-M*-MM-M"])
+@in_one_lake
+def test_layers_with_one_norm_each_are_found_by_mixers_without_a_feed_forward(tmp_path, kinds):
+    layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate(kinds)]
+    lake = yield write(tmp_path / f"{len(kinds)} layers.json", [layers] * 5)
+    assert layers_of(lake) == [layers] * 5
+
+
+@in_one_lake
+def test_a_feed_forward_behind_all_attentions_and_no_mamba_is_of_their_layers(tmp_path):
+    """As in Zamba2: nothing shows that it is a layer of its own."""
+    attention = [NORM, *PLAIN, NORM, *DENSE]
+    layers = [attention if nth % 4 == 3 else [NORM, *SINGLE["M"]] for nth in range(12)]
+    lake = yield write(tmp_path / "shared.json", [layers] * 5)
+    assert lake.rows("SELECT DISTINCT num_layers FROM passes") == [(12,)]
