@@ -1,11 +1,14 @@
-"""Mixers in several parts or without a feed-forward."""
+"""Mixers in several parts or without a feed-forward, and towers of images within the steps of a server."""
 
 import pytest
 
+from ...kernel_traces import Trace
 from ...lakes import in_one_lake
 from .test_layers_of_kinds import (
+    ARG_MAX,
     DENSE,
     EXPERTS,
+    LOOKUP,
     NORM,
     PLAIN,
     QK_NORM,
@@ -51,3 +54,32 @@ def test_a_feed_forward_behind_all_attentions_and_no_mamba_is_of_their_layers(tm
     layers = [attention if nth % 4 == 3 else [NORM, *SINGLE["M"]] for nth in range(12)]
     lake = yield write(tmp_path / "shared.json", [layers] * 5)
     assert lake.rows("SELECT DISTINCT num_layers FROM passes") == [(12,)]
+
+
+@pytest.mark.parametrize("noted", [False, True], ids=["kernels alone", "steps"])
+@in_one_lake
+def test_a_step_of_the_server_joins_no_tower_with_the_model_behind_it(tmp_path, noted):
+    """Between both are a norm, products and gathers, less than between steps: no tokens are drawn."""
+    tower = ["sm80_xmma_fprop_implicit_gemm_bf16", "index_elementwise_kernel<128, 4>"]
+    tower += [QK_NORM, "nvjet_v", *PLAIN, QK_NORM, *DENSE] * 6
+    tower += [QK_NORM, "nvjet_m", "GeluCUDAKernelImpl", "nvjet_m", "vectorized_gather_kernel<16, long>"]
+    model = [
+        "_compute_slot_mapping_kernel",
+        *[NORM, *PLAIN, NORM, *DENSE] * 4,
+        NORM,
+        "index_head",
+        "nvjet_head",
+        ARG_MAX,
+    ]
+    trace, now = Trace(), 0.0
+    for kind in "ttittit":
+        begun = now
+        for name in (*(tower if kind == "i" else [LOOKUP, "_block_tables_kernel"]), *model):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        if noted:
+            number = f"execute_context_{int(kind == 'i')}(64)_generation_8(8)"
+            trace.note(number, begun - 5.5, now - begun)
+        now += 80
+    lake = yield trace.write(tmp_path / f"images {noted}.json")
+    assert lake.rows("SELECT num_layers FROM passes ORDER BY start_ns") == [(n,) for n in (4, 4, 6, 4, 4, 4, 6, 4, 4)]
