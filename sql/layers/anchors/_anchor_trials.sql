@@ -87,7 +87,9 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- rank has some of the layers, and only some layers may have attention. If a pass has fewer
 -- attentions than layers, its anchors may also be shared by its layers (a norm for each Mamba,
 -- attention or feed-forward layer of Nemotron-H), where those per attention do not fit and a pass
--- of that length has the rhythm's number of attentions. Anchors before the first break belong to a
+-- of that length has the rhythm's number of attentions. If no number is given, a pass has so many
+-- layers where only some of its linear attentions have a feed-forward, and there is an anchor for
+-- each attention and feed-forward. Anchors before the first break belong to a
 -- pass that began before the capture.
 --
 -- stored: per trace
@@ -134,6 +136,13 @@ counted AS (
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
         a.break_anchor_ns, a.next_anchors, a.next_ns, a.is_soon, len(r.breaks) AS break_count,
+        -- A norm of each, and the final one.
+        CASE
+            WHEN
+                c.role = 'begin' AND c.num_layers IS NULL
+                AND c.anchor_count = (len(r.breaks) + 1) * (r.lone_layers + 1)
+                THEN r.lone_layers
+        END AS lone_layers,
         s.blocks_per_layer IS NOT NULL AS is_users,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
@@ -172,7 +181,9 @@ sized AS (
         c.* EXCLUDE (blocks_per_layer, is_fixed, anchor_lead),
         CASE
             WHEN c.series = ''
-                THEN coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers)
+                THEN coalesce(
+                    c.num_layers, m.num_layers, c.lone_layers, p.num_layers, c.default_layers
+                )
             -- With several models, the user's number applies to the one it fits.
             ELSE coalesce(m.num_layers, p.num_layers, c.num_layers, c.default_layers)
         END AS pass_layers,
@@ -189,15 +200,18 @@ sized AS (
         c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
         CASE
             WHEN
-                c.role <> 'inside' AND c.series = '' AND c.num_layers > p.num_layers
+                c.role <> 'inside' AND c.series = ''
+                AND coalesce(c.num_layers, c.lone_layers) > p.num_layers
                 AND NOT c.is_users
                 -- So many passes of n anchors a layer, or one more, have that many attentions, give
                 -- or take one at the ends of the capture. On a pipeline rank they have more.
                 THEN [
                     n FOR n IN [1, 2, 3, 4]
                     IF c.attention_blocks BETWEEN
-                        c.anchor_count * p.num_layers / (n * c.num_layers + 1) - 1
-                        AND c.anchor_count * p.num_layers / (n * c.num_layers) + 1
+                        c.anchor_count * p.num_layers
+                        / (n * coalesce(c.num_layers, c.lone_layers) + 1) - 1
+                        AND c.anchor_count * p.num_layers
+                        / (n * coalesce(c.num_layers, c.lone_layers)) + 1
                 ][1]
         END AS shared_blocks,
         CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,

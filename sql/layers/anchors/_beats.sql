@@ -6,7 +6,8 @@
 -- attentions of a mixed batch or of chunks of keys with latent attention, with a single product
 -- (absorption or expansion) between them and no norm: two layers have more between them. A causal
 -- convolution and the recurrence after it are one mixer, although Mamba-1 has small products
--- between them.
+-- between them. So are the decay's gate and the convolution of Kimi's delta attention: with the
+-- products of the output's gate, but no norm, activation, expert or collective between them.
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the host shows only one, or none
 -- device        INTEGER  device
@@ -79,6 +80,11 @@ begun AS (
                 WHEN
                     lag(is_convolution) OVER alike
                     AND category = 'linear_attention' AND NOT is_convolution
+                    THEN FALSE
+                WHEN
+                    category = 'linear_attention' AND lag(category) OVER alike = category
+                    AND shows_outside AND outside = lag(outside) OVER alike
+                    AND parted = lag(parted) OVER alike
                     THEN FALSE
                 WHEN parted > lag(parted) OVER alike OR products > lag(products) OVER alike + 1
                     THEN TRUE

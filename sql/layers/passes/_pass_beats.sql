@@ -138,11 +138,11 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- One row per beat of a device with attention, and the evidence that another pass follows it.
 -- Between two passes there are more of pass_marks than between two layers: a beat is a break if the
 -- marks that it has more often than usual weigh at least 4, and half as much as the heaviest beat's
--- unless one of them is sure, or they are a gather, a product and a softmax or a choice within a
--- graph, where neither calls nor other graphs weigh (drafts in a chain); or if tokens enter or are
--- drawn, or a pipeline stage receives and sends, at regular intervals. Some layers of a pass may
--- have more of some marks than others, such as those with experts: if the other breaks divide the
--- beats evenly, a beat with only such marks is no break.
+-- (without those of steps) unless one of them is sure, or they are a gather, a product and a
+-- softmax or a choice within a graph, where neither calls nor other graphs weigh (drafts in a
+-- chain); or if tokens enter or are drawn, or a pipeline stage receives and sends, at regular
+-- intervals. Some layers of a pass may have more of some marks than others, such as those with
+-- experts: if the other breaks divide the beats evenly, a beat with only such marks is no break.
 --
 -- trace_id          VARCHAR  trace
 -- series            VARCHAR  the model, empty where the host shows one alone or none
@@ -152,6 +152,7 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- stream            BIGINT   stream that was analysed
 -- start_ns          BIGINT   start of its first attention, NULL in beat 0
 -- name              VARCHAR  name of that attention
+-- is_linear         BOOLEAN  it is linear attention, a state-space model among them
 -- has_feed_forward  BOOLEAN  a feed-forward follows the attention: its activation, or a choice of
 --                            experts
 -- weight            DOUBLE   weight of the marks that it has more often than usual
@@ -169,6 +170,7 @@ WITH beats AS (
         trace_id, series, device, beat, any_value(stream) AS stream,
         min(start_ns) FILTER (begins_beat) AS start_ns,
         any_value(name) FILTER (begins_beat) AS name,
+        coalesce(bool_or(begins_beat AND category = 'linear_attention'), FALSE) AS is_linear,
         any_value(graph_id) FILTER (begins_beat) AS graph_id,
         bool_or(category IN ('activation', 'moe', 'moe_routing')) AS has_feed_forward
     FROM _beats
@@ -200,6 +202,9 @@ weighed AS (
     SELECT
         trace_id, series, device, beat, any_value(last_beat) AS last_beat,
         coalesce(sum(weight) FILTER (mark_count > usual_count), 0) AS weight,
+        -- What the host calls a step is no measure of how much the kernels show.
+        coalesce(sum(weight) FILTER (mark_count > usual_count AND mark <> 'step'), 0)
+            AS shown_weight,
         bool_or(mark_count > usual_count AND weight >= 3) AS is_sure,
         bool_or(mark_count > usual_count AND NOT in_layers) AS is_strong,
         bool_or(
@@ -251,7 +256,7 @@ regular AS (
 ),
 judged AS (
     SELECT
-        w.* EXCLUDE (has_tokens, has_exchange, is_bound, is_drawn, graph_id)
+        w.* EXCLUDE (has_tokens, has_exchange, is_bound, is_drawn, graph_id, shown_weight)
             REPLACE (is_strong OR coalesce(r.is_exchange AND has_exchange, FALSE) AS is_strong),
         beat BETWEEN 1 AND last_beat - 1 AS is_inner,
         beat BETWEEN 1 AND last_beat - 1 AND (
@@ -260,7 +265,8 @@ judged AS (
             OR weight >= 4 AND (
                 is_sure
                 OR (is_drawn AND coalesce(graph_id = lead(graph_id) OVER in_time, FALSE))
-                OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
+                OR shown_weight >= max(shown_weight)
+                    FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
             )
         ) AS may_break
     FROM weighed AS w
@@ -322,7 +328,7 @@ strangers AS (
 )
 SELECT
     j.trace_id, j.series, j.device, j.beat, j.last_beat, b.stream, b.start_ns, b.name,
-    b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
+    b.is_linear, b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
     s.trace_id IS NOT NULL AS is_strange, j.is_break
 FROM broken AS j
 JOIN beats AS b

@@ -18,6 +18,9 @@
 -- breaks           BIGINT[]  beats after which another pass begins
 -- marked_beats     BIGINT[]  other beats but the first and last that have marks more than usual
 -- num_layers       INTEGER   layers of a pass, NULL if the breaks do not agree
+-- lone_layers      INTEGER   layers of a pass if each attention and each feed-forward is one: only
+--                            some linear attentions have a feed-forward behind them; else NULL, as
+--                            where the capture begins within a pass
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
 -- is_vague         BOOLEAN   the capture may end within a pass and hide that it is longer
@@ -28,7 +31,7 @@ CREATE VIEW _pass_rhythms AS
 WITH turns AS (
     SELECT
         b.trace_id, coalesce(t.series, b.series) AS series, b.device, b.stream, b.start_ns, b.name,
-        b.weight, b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product,
+        b.weight, b.is_linear, b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product,
         b.is_strange,
         t.trace_id IS NOT NULL AS takes_turns, b.beat - coalesce(t.beats_skipped, 0) AS beat,
         coalesce(t.beats, b.last_beat) AS last_beat,
@@ -76,7 +79,13 @@ gathered AS (
         coalesce(bool_and(is_call) FILTER (is_break), FALSE) AS are_calls,
         bool_or(takes_turns OR (beat = 0 AND is_strange)) AS has_beginning,
         bool_or(takes_turns OR (beat = last_beat AND (is_strange OR lacks_product))) AS has_end,
-        NOT bool_or(takes_turns OR (beat = last_beat AND is_strange)) AS may_go_on
+        NOT bool_or(takes_turns OR (beat = last_beat AND is_strange)) AS may_go_on,
+        CASE
+            WHEN
+                max(attentions) = 1 AND bool_or(is_linear AND has_feed_forward)
+                AND bool_or(is_linear AND NOT has_feed_forward)
+                THEN list(beat) FILTER (has_feed_forward AND beat > 0)
+        END AS fed_beats
     FROM played
     GROUP BY trace_id, series, device
 ),
@@ -118,6 +127,12 @@ SELECT
                 IF (n - any_value(s.breaks)[1]) % any_value(s.num_layers) <> 0]) = 0
             THEN CAST(any_value(s.num_layers) AS INTEGER)
     END AS num_layers,
+    CASE
+        WHEN coalesce(any_value(s.breaks)[1], any_value(s.beats)) = any_value(s.num_layers)
+            THEN CAST(any_value(s.num_layers) + len([
+                n FOR n IN any_value(s.fed_beats) IF n <= any_value(s.num_layers)
+            ]) AS INTEGER)
+    END AS lone_layers,
     min(b.start_ns) FILTER (b.beat > s.breaks[1]) AS break_ns,
     max(b.start_ns) FILTER (b.beat <= s.breaks[1] AND b.is_first) AS last_ns,
     any_value(s.is_vague) AS is_vague,

@@ -6,7 +6,9 @@
 -- experts, these alone run the products of routed experts, and no others: a shared expert of their
 -- shape may run before, beside or after them. If no kernel of a layer has a shape, and there are as
 -- many kernels as fused products or as single ones, each is matched by its position; the products
--- of experts are counted separately, those of LoRA adapters, which no template has, not at all.
+-- of experts are counted separately, those of LoRA adapters, which no template has, not at all. So
+-- is each if there are as many as fused ones without those of the shared experts, which engines
+-- append to the routed ones.
 -- Outside of layers, further products of the shape run the same operator while they have rows of
 -- the pass for the head: its chunks.
 CREATE VIEW _kernel_units AS
@@ -31,9 +33,9 @@ fusing AS (
     SELECT trace_id, device, pass_id, layer_kind, unnest(ops) AS op FROM units WHERE is_fused
 ),
 expected AS (
-    -- Whole products, fused as engines do, and single.
+    -- Whole products, fused as engines do, and single; and the fused ones without shared experts.
     SELECT
-        e.trace_id, e.device, e.pass_id, e.layer_kind, e.unit, e.is_expert, e.fuses,
+        e.trace_id, e.device, e.pass_id, e.layer_kind, e.unit, e.is_expert, e.fuses, v.has_shared,
         count(*) OVER one_kind AS products, row_number() OVER (one_kind ORDER BY op_seq) AS place
     FROM (
         SELECT u.*, TRUE AS fuses
@@ -44,7 +46,13 @@ expected AS (
         UNION ALL
         SELECT *, FALSE FROM units WHERE NOT is_fused
     ) AS e
-    WINDOW one_kind AS (PARTITION BY trace_id, device, pass_id, layer_kind, is_expert, fuses)
+    JOIN (VALUES (TRUE), (FALSE)) AS v (has_shared)
+        ON v.has_shared OR (e.fuses AND NOT e.is_expert AND NOT starts_with(e.unit, 'shared_'))
+    WINDOW
+        one_kind AS (
+            PARTITION BY
+                e.trace_id, e.device, e.pass_id, e.layer_kind, e.is_expert, e.fuses, v.has_shared
+        )
 ),
 running AS (
     -- Kernels that may run a product: by the operator's family, else by their category.
@@ -83,6 +91,7 @@ candidates AS (
     SELECT
         p.trace_id, p.device, p.pass_id, p.layer_id, p.kernel_id, p.is_expert, p.n, p.k, p.turn,
         s.unit, s.ops, s.part, s.parts, s.op_seq, s.is_fused, e.unit AS place_unit, e.fuses,
+        e.has_shared,
         coalesce(p.layer_id IS NULL AND p.rows_so_far <= work.logit_rows, FALSE) AS is_chunk
     FROM placed AS p
     LEFT JOIN pass_workloads AS work
@@ -95,7 +104,7 @@ candidates AS (
         ON e.trace_id = p.trace_id AND e.device = p.device
         AND e.pass_id = p.pass_id AND e.layer_kind = p.layer_kind
         AND e.is_expert = p.is_expert AND e.products = p.products AND e.place = p.place
-        AND p.shaped = 0
+        AND p.shaped = 0 AND (e.has_shared OR p.has_experts)
     WHERE s.unit IS NOT NULL OR e.unit IS NOT NULL
 ),
 weighed AS (
@@ -127,7 +136,7 @@ SELECT
 FROM open_slots
 WHERE unit IS NULL OR turn = slot OR (is_chunk AND slot = 1)
 QUALIFY row_number() OVER (
-    PARTITION BY trace_id, kernel_id ORDER BY turn <> slot, unit, fuses DESC
+    PARTITION BY trace_id, kernel_id ORDER BY turn <> slot, unit, has_shared DESC, fuses DESC
 ) = 1;
 
 -- One row per device operation: how its operator is identified, and its work, from the template if

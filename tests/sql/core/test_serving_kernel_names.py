@@ -74,7 +74,9 @@ quant     | void transformer_engine::(anonymous namespace)::rht_gemm_device<int,
 quant     | void transformer_engine::detail::group_row_col_rht_gemm_device<int, int, int>(int, int, int)
 """
 CUTE_DSL = """
-other     | kernel_cutlass_kernel_vllmmodelsdeepseek_v32nvidiaopsfused_q_cutedslFusedQKernel_object_at__tensorptrbf16_0
+quant     | kernel_cutlass_kernel_vllmmodelsdeepseek_v32nvidiaopsfused_q_cutedslFusedQKernel_object_at__tensorptrbf16_0
+quant     | kernel_cutlass_kernel_vllmv1attentionopsdeepseek_v4_opsfused_indexer_q_cutedslIndexerQMxFp4Kernel_object_at__0
+quant     | kernel_cutlass_kernel_vllmv1attentionopsdeepseek_v4_opsdequant_gather_k_cutedslDequantGatherKCacheKernel_0
 other     | kernel_cutlass_kernel_vllmmodelsflintopsqkv_fusedNorm_object_at__tensorptrbf16gmemalign16o1_0
 linear_attention | kernel_cutlass_kernel_vllmmodelskimi_k3nvidiaspecialized_decodecutedslkdakernelKdaSplit_object_at__0
 gemm      | kernel_cutlass_kernel_vllmmodel_executorkernelslinearcute_dsl_ll_bf16_dotprodLLBf16Dotprod_object_at__0
