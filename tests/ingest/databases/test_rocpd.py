@@ -219,7 +219,7 @@ LACKING = {
     "no text": ("ALTER TABLE rocpd_event_u DROP COLUMN extdata", 12, 0, None),
     "no start": (
         "ALTER TABLE rocpd_memory_copy_u DROP COLUMN start", 11, 1,
-        "copies of rocpd: its rows from here on cannot be read: no such table: rocpd_track",
+        "copies of rocpd: its rows from here on cannot be read: no such column: r.start",
     ),
     "no symbols": (
         "DROP TABLE rocpd_info_kernel_symbol_u", 8, 1,
