@@ -101,9 +101,7 @@ class Nsys:
         import pyarrow as pa
 
         pairs = pa.table({"pid": batch.column("globalPid"), "device": batch.column("deviceId")})
-        used = [
-            row for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist() if None not in row.values()
-        ]
+        used = [row for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist() if None not in row.values()]
         starts_on_host = any(row["device"] == _ON_HOST for row in used)
         for row in used:
             if part.table in OPERATIONS and row["device"] != _ON_HOST:
