@@ -108,11 +108,16 @@ def compare(
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
     opened.store.focus(*(trace for side in found for trace in side.traces))
+    of_medians = None
     if pair and not terms and not work and not shown.page:
-        _measures(opened, found, shown, strict=strict, anyway=anyway)
+        of_medians = _measures(opened, found, shown, strict=strict, anyway=anyway)
         if shown.of_pair or not shown.is_screen:
             return
-    _waterfall(opened, found, shown, strict=strict, anyway=anyway, with_steps=not pair)
+    _waterfall(opened, found, shown, strict=strict, anyway=anyway, with_steps=not pair, of_medians=of_medians)
+
+
+#: The verdict on a mean step that is that on a median step.
+_JUDGED = {"worse": "slower", "better": "faster"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,10 @@ class _Shown:
         print_rows(opened, name, rows, self.format, self.output, self.limit)
 
 
-def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool, with_steps: bool) -> None:
+def _waterfall(
+    opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool, with_steps: bool,
+    of_medians: str | None,
+) -> None:  # fmt: skip
     """Print how sides differ, and how much of their work was matched."""
     from ..analysis.sides import compare as beside
 
@@ -154,6 +162,13 @@ def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, 
         columns = "side, baseline, basis, before_matched_pct, after_matched_pct, doubts"
         for row in answer.sides.select(columns).fetchall():
             say(_matched(*row))
+    if of_medians not in (None, "unknown"):
+        [(of_means,)] = answer.sides.select("verdict").fetchall()
+        if (of_means if of_means in _JUDGED.values() else None) != _JUDGED.get(of_medians):
+            say(
+                f"step, median is of the median step ({of_medians}), the waterfall of the mean one ({of_means}): some "
+                "long steps move a mean, and hardly a median."
+            )
     if shown.page:
         opened.write_page(answer, shown.page)
     elif shown.wanted == "--work":
@@ -176,8 +191,8 @@ def _matched(side: str, baseline: str, basis: str, before: float, after: float, 
     )
 
 
-def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool) -> None:
-    """Print the measures of two traces, or their operations, families or gate."""
+def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool) -> str | None:
+    """Print the measures of two traces, or their operations, families or gate; return the median step's verdict."""
     from ..analysis.comparison import compare as of_two
 
     gate = shown.wanted == "--gate"
@@ -200,3 +215,6 @@ def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, a
         say("cannot judge, see above" if answer.status == "unknown" else answer.status)
         if answer.status in ("fail", "unknown"):
             raise SystemExit(1)
+    if shown.of_pair or not shown.is_screen:
+        return None
+    return dict(answer.metrics.select("metric, verdict").fetchall()).get("step, median")

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import click
 
-from ..engine.errors import InputError, TracelakeError
+from ..engine.errors import InputError, TracelakeError, why
 from ..engine.secrets import redact
 from ..engine.storage.objects import StoreError, store_reason
 from .common import say
 
 #: Exit code for unusable input, lake, disk or memory.
 _UNUSABLE = InputError.exit_code
-_FULL = "No space left on device"
 
 
 class _Closed(io.TextIOBase):
@@ -63,6 +62,9 @@ def exit_code(error: BaseException) -> int:
     Raises:
         Exception: the error itself, if TRACELAKE_DEBUG is set.
     """
+    if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
+        # Click takes it for the end of what a user types; here it is that of a file, such as one of Python's own.
+        error = error.__cause__
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
@@ -106,8 +108,7 @@ def _described(error: BaseException) -> tuple[str, int]:
         if reason := store_reason(error):
             return f"{reason}.", _UNUSABLE
         if isinstance(error, duckdb.IOException):
-            full = "\n  The disk is full." if _FULL in str(error) else ""
-            return f"cannot be read or written: {_first(error)}{full}", _UNUSABLE
+            return f"cannot be read or written: {why(error)}", _UNUSABLE
         if isinstance(error, duckdb.InvalidInputException):
             # Not the lake's fault: its files were checked, and a trace whose own rows fail is excluded.
             return f"{_first(error)}\n  A value in the query is not one that can be computed with, or is missing.", 2

@@ -111,10 +111,10 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
 
 
 #: Endings of files that people expect of -o, as other commands write them.
-_FILES = {".csv", ".json", ".md", ".parquet", ".tsv"}
+_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet"}
 #: Endings of files that no command writes.
 _OTHER_FILES = {
-    ".arrow", ".avro", ".feather", ".html", ".jsonl", ".ndjson", ".orc", ".sqlite", ".txt", ".xls", ".xlsx", ".zip",
+    ".arrow", ".avro", ".feather", ".html", ".ndjson", ".orc", ".sqlite", ".tsv", ".txt", ".xls", ".xlsx", ".zip",
 }  # fmt: skip
 
 
@@ -164,11 +164,12 @@ def export(
         raise UsageError(f"--format {format_}: a PostgreSQL server has its own.")
     is_file = isinstance(output, Path) and output.suffix.lower() in _FILES | _OTHER_FILES
     if isinstance(output, Path) and is_file and format_ != "duckdb" and not output.is_dir():
-        file = output if output.suffix in _FILES else output.with_suffix(".csv")
-        raise UsageError(
-            f"{output}: export writes a folder with a file per relation. Give a folder, or for one relation: "
-            f"`tracelake sql 'FROM {(*relations, 'layers')[0]}' -o {file}`."
-        )
+        as_csv = " --format csv" * (output.suffix.lower() == ".csv")
+        advice = f"Give a folder: -o {output.with_suffix('')}{as_csv}"
+        if not star and len(relations) < 2:
+            file = output if output.suffix in _FILES else output.with_suffix(".csv")
+            advice += f"; or for one relation: `tracelake sql 'FROM {(*relations, 'layers')[0]}' -o {file}`"
+        raise UsageError(f"{output}: export writes a folder with a file per relation. {advice}.")
     opened = open_lake(lake)
     with CountProgress("relations") as done:
         written = opened.export(output, format_, relations, star=star, schema=schema, done=done)

@@ -128,7 +128,7 @@ def fault(
         except (duckdb.Error, UnicodeDecodeError) as error:
             check_usable(error)
             # Do not name the file twice where DuckDB names it.
-            reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
+            reason = re.sub(rf"[Ff]ile ['\"][^'\"]*{re.escape(str(path))}['\"]", "the file", str(error))
             return f"{path}: {reason_of(reason)}"
     return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+
+#: What DuckDB says of a full disk, in a JSON object if it wrote in the background.
+_FULL = re.compile(r'(?:Could not write file \\?"[^"]*": )?No space left on device')
 
 
 class TracelakeError(Exception):
@@ -41,3 +45,11 @@ def unpermitted(path: str | os.PathLike[str]) -> InputError:
         f"{os.fspath(path)}: cannot be read: Permission denied.\n"
         "  Nothing is known to be damaged, and nothing need be removed: change its permissions, or ask its owner to."
     )
+
+
+def why(error: BaseException) -> str:
+    """Return in a line why a file cannot be written; Delta's reason is the last line, after an arrow in colour."""
+    text = getattr(error, "strerror", None) or str(error)
+    if full := _FULL.search(text):
+        return full[0].replace('\\"', '"')
+    return re.sub(r"\x1b\[\d+m", "", text.rpartition("\u21b3")[2]).strip()

@@ -105,6 +105,9 @@ class Store:
         A query only reads the lake: it is a SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN), and can access no file but
         the lake's. For anything else use `connection`, or open the lake with `unsafe=True`.
 
+        Rows are read when they are fetched. If a file turns out to be damaged only then, DuckDB's error is raised;
+        `rows` leaves the file out and says so, and from then on `sql` does too.
+
         Args:
             query: DuckDB SQL over the lake's relations.
             parameters: values of `$name` parameters in the query.
@@ -199,7 +202,9 @@ class Store:
             InputError, UsageError: the object store or the connection cannot be used.
         """
         damage.check_usable(error)
-        if damage.may_be_damage(error) and self._connection is not None and not self.lookups.given:
+        # Rows given to the connection would be lost with it.
+        keeps_given = not self.lookups.given or not damage.is_fatal(error)
+        if damage.may_be_damage(error) and self._connection is not None and keeps_given:
             is_replaced = self.answers.catalog.loaded and not self.answers.catalog.is_current()
             # If another process has removed or replaced what the query read, nothing is damaged.
             found = damage.Found(fatal=damage.is_fatal(error)) if is_replaced else self._find_damage(error)

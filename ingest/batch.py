@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..engine.computing.executors import Executor, Threads
 from ..engine.computing.renew import AT_ONCE, together
 from ..engine.errors import InputError
 from ..engine.secrets import redact
-from ..engine.storage.files import Staging, remove_dead_staging
+from ..engine.storage.files import Staging, changing, remove_dead_staging
 from ..engine.storage.layout import Layout, is_lake
 from .ascend.folder import ascend_folders, is_unread
 from .ascend.table import HEADER_LIMIT
@@ -126,6 +127,9 @@ def _nothing_in(folder: Path) -> str:
     if is_lake(folder):
         return f"{folder}: is a lake; what is in it was ingested already."
     message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES + _DATABASES)})."
+    links = [here / one for here, inner, _ in walk(folder) for one in inner if (here / one).is_symlink()]
+    if links:
+        message += f"\n  Links to folders are not followed; give the folder itself: {links[0]}"
     for file in (here / name for here, _, names in walk(folder) for name in names):
         if file.name.lower().endswith(ENDINGS) and file.is_file():
             try:
@@ -223,7 +227,9 @@ def ingest_chunk(
         folder.mkdir()
         return _caught(path, lambda: read_one(layout, path, folder, progress=progress(path), threads=threads))
 
-    with Staging(layout.staging, ", ".join(paths)) as folder:
+    with ExitStack() as stack:
+        with changing(layout.root):
+            folder = stack.enter_context(Staging(layout.staging, ", ".join(paths)))
         found = [path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)]
         staged = [one for one in found if isinstance(one, Staged)]
         landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))

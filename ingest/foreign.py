@@ -57,6 +57,10 @@ _KINDS = (
         "it holds Python objects, such as a model or a snapshot of memory. A trace is what "
         "profiler.export_chrome_trace() writes.",
     ),
+    _Kind(
+        rb"\x1f\x8b\x08|\x28\xb5\x2f\xfd", (), "compressed twice",
+        "decompress it once (gzip -dk FILE, zstd -d FILE), and give the file that comes out.",
+    ),
     _Kind(rb"\xfd7zXZ\x00", (), "compressed with xz", "decompress it: xz -dk FILE. gzip can be read."),
     _Kind(rb"BZh[1-9]1AY", (), "compressed with bzip2", "decompress it: bzip2 -dk FILE. gzip can be read."),
     _Kind(rb"\x04\x22\x4d\x18", (), "compressed with lz4", "decompress it: lz4 -dk FILE. gzip can be read."),

@@ -16,7 +16,7 @@ import duckdb
 from ..engine.catalog import Catalog, reading
 from ..engine.compact import MOST_FILES, compact
 from ..engine.computing.publish import Batch, compute, entries_of, publish
-from ..engine.errors import InputError
+from ..engine.errors import InputError, why
 from ..engine.event_files import is_whole
 from ..engine.settings import INTEGER_SETTINGS, TEXT_SETTINGS, changes_answers
 from ..engine.storage.files import (
@@ -120,10 +120,8 @@ def land(
             )
             for one in staged
         ]  # fmt: skip
-    except OSError as error:
-        raise InputError(f"{layout.root}: cannot be written to: {error.strerror or error}.") from error
-    except duckdb.Error as error:
-        raise InputError(f"{layout.root}: cannot be written to: {error}") from error
+    except (OSError, duckdb.Error) as error:
+        raise InputError(f"{layout.root}: cannot be written to: {why(error)}.") from error
 
 
 def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> bool:

@@ -15,7 +15,7 @@ import duckdb
 import xxhash
 
 from ..engine.connection import cores, database
-from ..engine.errors import InputError
+from ..engine.errors import InputError, why
 from ..engine.storage.layout import Layout
 from ..engine.storage.paths import parquet_rows, readable
 from ..version import __version__
@@ -132,11 +132,9 @@ def read_one(
         with database(threads, folder / "spill") as connection:
             writers = [LaneWriter(connection, folder / "events", number) for number in range(threads + 1)]
             return _read_into(what, folder, connection, writers, progress, name)
-    except OSError as error:
-        raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
-    except duckdb.Error as error:
+    except (OSError, duckdb.Error) as error:
         # Out of memory, or a full disk: faults in a file's text were handled before.
-        raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error}") from error
+        raise InputError(f"{what.name}: cannot be stored in {layout.root}: {why(error)}.") from error
 
 
 def _read_into(

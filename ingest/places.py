@@ -23,6 +23,8 @@ _TRACES = re.compile(
 _XSPACE = re.compile(r"\.xplane\.pb(\.gz|\.zst)?$", re.IGNORECASE)
 #: CANN's folder of tables, and the database of the same capture beside it.
 _MSPROF, _MSPROF_DATABASE = "mindstudio_profiler_output", re.compile(r"msprof_\d+\.db")
+#: rocprofv3's JSON of a capture, beside a database of the same name if both formats were asked for.
+_ROCPROF = re.compile(r"(^|_)results\.json$")
 AXES = ("tp", "ep", "dp", "pp")
 RANKS = ("rank", *(f"{axis}_rank" for axis in AXES))
 OF_RUN = "files of the run"
@@ -124,7 +126,7 @@ def repeats(files: Iterable[Path]) -> dict[Path, str]:
     """Return the redundant ones among a folder's traces, each with the reason.
 
     JAX writes a capture both as an XSpace, which has more, and as Chrome traces. SGLang merges the traces of ranks.
-    CANN's exporter puts a database beside the folder of its tables.
+    CANN's exporter puts a database beside the folder of its tables, rocprofv3 its JSON beside its database.
     """
     folders: dict[Path, set[str]] = {}
     for file in files:
@@ -132,8 +134,11 @@ def repeats(files: Iterable[Path]) -> dict[Path, str]:
     found: dict[Path, str] = {}
     for folder, names in folders.items():
         spaces = {stem_of(name): name for name in sorted(names) if _XSPACE.search(name)}
+        databases = {stem_of(name): name for name in names if kind_of(name) == "database"}
         for name in names - set(spaces.values()):
             stem = stem_of(name)
+            if _ROCPROF.search(name) and stem in databases:
+                found[folder / name] = f"{databases[stem]} is the same capture."
             if _MSPROF in names and _MSPROF_DATABASE.fullmatch(name):
                 found[folder / name] = f"{_MSPROF} is the same capture."
             if spaces and (stem in spaces or stem == "perfetto_trace"):

@@ -132,9 +132,9 @@ def is_time(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of "ts" or "dur" is a finite number, or the text of one."""
+    """Whether a value of "ts" or "dur" is a number, or the text of one; NaN and infinity are."""
     try:
-        return isinstance(value, str) and Decimal(value).is_finite()
+        return isinstance(value, str) and bool(Decimal(value).as_tuple())
     except ArithmeticError:
         return False
 

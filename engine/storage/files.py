@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, why
 from .objects import ObjectPath, remove
 from .paths import Place, plain_files
 
@@ -118,7 +118,7 @@ def changing(root: Place) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{root}: this lake cannot be changed: {error.strerror or error}.") from error
+        raise InputError(f"{root}: this lake cannot be changed: {why(error)}.") from error
 
 
 class Staging:

@@ -336,7 +336,8 @@ class Tables:
             found = self._open(name).get_add_actions(flatten=True)
         except (DeltaError, OSError, ValueError) as error:
             reason = reason_of(error) if self.is_remote else str(error).partition("\n")[0]
-            raise InputError(f"{self.path(name)}: the table's log cannot be read: {reason}") from error
+            again = "" if name in ("traces", "settings") else "\n  Remove this folder: its rows are computed again."
+            raise InputError(f"{self.path(name)}: the table's log cannot be read: {reason}{again}") from error
         columns = [(column, found.column(column).to_pylist()) for column in found.schema.names if column in _OF_FILES]
         return [{column: values[nth] for column, values in columns} for nth in range(found.num_rows)]
 

@@ -304,14 +304,15 @@ def _fast_times() -> tuple[str, str, str, str]:
 
 
 def _exact_times() -> tuple[str, str, str, str]:
-    """Return the same expressions over decimal text: exact, but a duration may be too large."""
+    """Return the same expressions over decimal text: exact, but a duration may be too large, or no number."""
 
     def nanoseconds(value: str) -> str:
         return f"TRY(CAST({value} * 1000 AS BIGINT))"
 
     ts, dur = (f"TRY_CAST(replace({column}, '{_MARK}', '') AS DECIMAL(38, 18))" for column in ("ts", "dur"))
     start, end = nanoseconds(ts), nanoseconds(f"({ts} + {dur})")
-    number = rf"({_MARK})?\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"
+    # JSON has neither NaN nor infinity, but Python and C++ write them.
+    number = rf"(?i)({_MARK})?\s*[-+]?([0-9.]+(e[-+]?[0-9]+)?|nan|inf(inity)?)\s*"
     beyond = (
         f"CASE WHEN dur IS NULL OR {end} IS NOT NULL OR {start} IS NULL THEN false"
         f" ELSE regexp_full_match(dur, '{number}') END"

@@ -25,6 +25,8 @@ _MARK_PREFIX = "CUPTI_ACTIVITY_KIND_"
 #: Columns that identify tables of events, among tables that are not read.
 _TIMES = frozenset({"start", "timestamp", "rawTimestamp"})
 _EXPORT = {"EXPORT_SCHEMA_VERSION": "schema_version", "EXPORT_PRODUCT_VERSION": "product_version"}
+#: CUPTI's device and context of a graph whose first node is a function of the host.
+_ON_HOST = 2**31 - 1
 _GPU = ("id", "name", "totalMemory", "computeMajor", "computeMinor", "smCount")
 
 
@@ -99,19 +101,28 @@ class Nsys:
         import pyarrow as pa
 
         pairs = pa.table({"pid": batch.column("globalPid"), "device": batch.column("deviceId")})
-        for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist():
-            if part.table in OPERATIONS and None not in row.values():
+        used = [row for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist() if None not in row.values()]
+        starts_on_host = any(row["device"] == _ON_HOST for row in used)
+        for row in used:
+            if part.table in OPERATIONS and row["device"] != _ON_HOST:
                 pid = process_of(row["pid"])
                 self._places.add((pid, self._gpus.get((pid, row["device"]), row["device"])))
                 self._used.add(self._gpus_of.get((pid, row["device"]), row["device"]))
-        if self._gpus:
+        if self._gpus or starts_on_host:
             devices = [
-                self._gpus.get((process_of(pid or 0), device), device)
+                self._device_of(process_of(pid or 0), device)
                 for pid, device in zip(*(pairs.column(name).to_pylist() for name in ("pid", "device")), strict=True)
             ]
             place = batch.schema.get_field_index("deviceId")
             batch = batch.set_column(place, "deviceId", pa.array(devices, pa.int64()))
         return batch
+
+    def _device_of(self, pid: int, device: int | None) -> int | None:
+        """Return a process's device as the machine numbers it; for a graph that starts on the host, its only one."""
+        if device == _ON_HOST:
+            known = {other for owner, other in self._places if owner == pid}
+            return known.pop() if len(known) == 1 else None
+        return device if device is None else self._gpus.get((pid, device), device)
 
     def _devices_of_processes(self) -> dict[tuple[int, int], int]:
         """Return the GPU of each process's device; CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER decide about it."""

@@ -235,7 +235,7 @@ class Rocpd:
         there = self.tables.columns.get(table, ())
         if not there:
             return
-        if "start" in there:
+        if "track_id" not in there:
             place, times, placed = "r", 'r."start" AS "start", r."end" AS "end"', ""
         else:
             place, times = "tr", 'b.value AS "start", f.value AS "end"'

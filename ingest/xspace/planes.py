@@ -15,7 +15,7 @@ from .wire import BYTES, Bytes, Field, WireError, signed
 
 #: Fields of the messages XSpace, XPlane, XEventMetadata and XStat.
 SPACE_PLANES = 1
-_PLANE_ID, _PLANE_NAME, _PLANE_LINES, _PLANE_EVENT_NAMES, _PLANE_STAT_NAMES, _PLANE_STATS = 1, 2, 3, 4, 5, 6
+PLANE_ID, PLANE_NAME, _PLANE_LINES, _PLANE_EVENT_NAMES, _PLANE_STAT_NAMES, PLANE_STATS = 1, 2, 3, 4, 5, 6
 _EVENT_NAME, _EVENT_DISPLAY_NAME, _EVENT_STATS = 2, 4, 5
 STAT_ID, STAT_DOUBLE, STAT_UNSIGNED, STAT_SIGNED, STAT_TEXT, STAT_BYTES, STAT_REFERENCE = 1, 2, 3, 4, 5, 6, 7
 #: Shown by Chrome traces of the same profiler for a value of bytes.
@@ -126,9 +126,9 @@ def _plane(file: Bytes, start: int, end: int, repaired: Callable[[str, bytes], N
     at = start
     try:
         for one in file.fields(start, end):
-            if one.number == _PLANE_ID:
+            if one.number == PLANE_ID:
                 plane.number = signed(one.value)
-            elif one.number == _PLANE_NAME:
+            elif one.number == PLANE_NAME:
                 plane.name = _text(file, one, repaired)
             elif one.number == _PLANE_LINES and one.wire == BYTES:
                 plane.lines.append((one.start, one.end))
@@ -136,7 +136,7 @@ def _plane(file: Bytes, start: int, end: int, repaired: Callable[[str, bytes], N
                 _name_stat(file, plane, one, repaired)
             elif one.number == _PLANE_EVENT_NAMES:
                 names.append(one)
-            elif one.number == _PLANE_STATS:
+            elif one.number == PLANE_STATS:
                 about.append(one)
             at = one.end
         # Their stats need the names of stats, which come later.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...engine.errors import InputError, UsageError
+from ...engine.errors import InputError, UsageError, why
 from ...engine.sql import modules
 from ...engine.sql.comments import statements
 from ...engine.storage.paths import check_usable, file_literal
@@ -76,7 +76,7 @@ def export(
         try:
             return _WRITERS[format](connection, path, entries, done)
         except (OSError, duckdb.IOException) as error:
-            raise InputError(f"{path}: cannot be written: {error}") from error
+            raise InputError(f"{path}: cannot be written: {why(error)}.") from error
 
 
 def _entries(format: str, relations: Sequence[str], *, of_star: bool) -> list[modules.Module]:
@@ -183,9 +183,9 @@ def _to_database(
 ) -> Written:
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
-    connection.execute(f"ATTACH {file_literal(beside)} AS exported (STORAGE_VERSION '{_STORAGE}')")
     written = []
     try:
+        connection.execute(f"ATTACH {file_literal(beside)} AS exported (STORAGE_VERSION '{_STORAGE}')")
         for entry in entries:
             name = f"exported.{entry.name}"
             if entry.folder == star_schema.STAR:

@@ -48,6 +48,25 @@ def test_two_traces_are_measures_and_a_waterfall(run):
     assert "matched is 100.0 % of the work's time before, 100.0 % after." in err
 
 
+class EveryThirdLonger(tuple):
+    """A step whose first product takes 30 µs more in every third step that is written."""
+
+    def __iter__(self):
+        self.nth = getattr(self, "nth", -1) + 1
+        return iter(slower(STEP, 0, 1 if self.nth % 3 else 1.3))
+
+
+def test_where_the_median_step_is_the_same_and_the_mean_one_slower_a_sentence_says_why(run, tmp_path):
+    paths = write(tmp_path / "even.json", steps=60), write(tmp_path / "odd.json", EveryThirdLonger(STEP), steps=60)
+    code, out, err = run("compare", *paths)
+    # 20 of 60 steps are 30 µs longer.
+    rows = [line.split() for line in out.splitlines()]
+    verdicts = [row[-1] for row in rows if row[:2] == ["step,", "median"] or row[1:2] == ["step"]]
+    assert (code, verdicts) == (0, ["same", "slower"])
+    assert "step, median is of the median step (same), the waterfall of the mean one (slower)" in err
+    assert "median step" not in run("compare", "monday", "wednesday")[2]
+
+
 @pytest.mark.parametrize("words", [["trace=mon*", "wednesday"], ["monday", "run=mid*"], ["trace=mon*", "midweek"]])
 @pytest.mark.parametrize("more", [[], ["--families"], ["--gate"]])
 def test_runs_and_filters_of_one_trace_are_compared_as_traces(run, words, more):

@@ -165,3 +165,14 @@ def test_commands_that_write_a_page_keep_its_ending_and_refuse_others(tmp_path, 
 
     assert "expected .csv, .json, .jsonl, .parquet, .md, .html, .txt, or --format" in answered("a.csv.gz")
     assert "--format" not in answered("a.html")
+
+
+@pytest.mark.parametrize(("words", "advice"), [
+    ("--star -o x.csv", "Give a folder: -o x --format csv."),
+    ("layers passes -o x.parquet", "Give a folder: -o x."),
+    ("ops -o x.CSV", "Give a folder: -o x --format csv; or for one relation: `tracelake sql 'FROM ops' -o x.csv`."),
+    ("passes -o x.tsv", "Give a folder: -o x; or for one relation: `tracelake sql 'FROM passes' -o x.csv`."),
+])  # fmt: skip
+def test_export_to_the_name_of_a_file_is_told_what_works(words, advice):
+    refused = CliRunner().invoke(cli, ["export", *words.split()])
+    assert str(refused.exception) == (f"{words.split()[-1]}: export writes a folder with a file per relation. {advice}")

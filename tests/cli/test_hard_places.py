@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from tracelake.engine.errors import InputError
+from tracelake.commands import failures
+from tracelake.engine.errors import InputError, why
 from tracelake.lake import Lake
 from tracelake.reports.output.files import writing
 
@@ -64,6 +66,7 @@ def test_a_lake_for_reading_alone_answers_and_says_that_it_cannot_be_changed(s1_
             ended = run_cli(*words, lake=s1_lake.path)
             never_unforeseen(ended)
             assert (words, ended.returncode) == (words, 3)
+            assert f"{s1_lake.path}: this lake cannot be changed: " in ended.stderr
             assert "Read-only file system" in ended.stderr or "Permission denied" in ended.stderr
         assert run_cli("traces", lake=s1_lake.path).returncode == 0
 
@@ -86,7 +89,10 @@ def test_on_a_full_disk_questions_are_answered_and_what_cannot_be_written_is_sai
         (("sql", "FROM events", "--format", "csv", "-o", tmp_path / "out.csv"), 3, ""),
     ]
     for words, code, answer in cases:
-        ended = run_cli(*words, lake=s1_lake.path, preexec_fn=lambda: small_files(300))
+        # Python would store a part of each module that it compiles, for all who run it after.
+        ended = run_cli(
+            *words, lake=s1_lake.path, preexec_fn=lambda: small_files(300), env={"PYTHONDONTWRITEBYTECODE": "1"}
+        )
         never_unforeseen(ended)
         assert (words, ended.returncode, ended.stdout) == (words, code, answer)
         assert ("cannot be" in ended.stderr) == (code == 3)
@@ -121,6 +127,32 @@ def test_a_trace_is_ingested_where_nobody_hears_of_it(tmp_path):
 def test_a_copy_that_cannot_be_written_names_its_target(tmp_path):
     with pytest.raises(InputError, match=r"^answer: cannot be written: No space left on device\.$"), writing("answer"):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "scratch", None, "answer")
+
+
+FULL = 'Could not write file "/lake/k"'
+#: What DuckDB says of a file that it wrote in the background, and delta-rs in colour.
+ASYNC = 'IO Error: Async write failed for range [offset=0, size=9]: {{"exception_message":"Could not {}","errno":"28"}}'
+DELTA = "Generic LocalFileSystem error\n  \x1b[31m↳\x1b[0m Unable to copy data to file\n   \x1b[31m↳\x1b[0m {}\n"
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    (ASYNC.format('write file \\"/lake/k\\": No space left on device'), f"{FULL}: No space left on device"),
+    (f"IO Error: {FULL}: No space left on device", f"{FULL}: No space left on device"),
+    (DELTA.format("No space left on device (os error 28)"), "No space left on device"),
+    (DELTA.format("Disk quota exceeded (os error 122)"), "Disk quota exceeded (os error 122)"),
+    ("Out of Memory Error: no", "Out of Memory Error: no"),
+])  # fmt: skip
+def test_why_a_file_cannot_be_written_is_a_line(text, reason):
+    assert why(OSError(text)) == why(OSError(errno.EIO, text)) == reason
+
+
+def test_a_file_that_ends_early_is_no_interrupt(capsys):
+    """Click takes the end of any file for that of what a user types."""
+    error = click.Abort()
+    error.__cause__ = EOFError("marshal data too short")
+    assert failures.exit_code(error) == 1
+    assert "EOFError: marshal data too short" in capsys.readouterr().err
+    assert failures.exit_code(click.Abort()) == 130
 
 
 def test_file_names_that_are_not_utf_8_are_stored_readably_and_found_again(tmp_path):

@@ -94,8 +94,12 @@ def test_a_log_that_was_deleted_or_emptied_is_named(damaged, table, caplog):
         assert lake.rows("SELECT run FROM traces") == [(None if table == "settings" else "nightly",)]
     assert caplog.messages == [f"{log.parent}: files but no log: settings are missing."] * (table == "settings")
     (log / f"{0:020d}.json").write_bytes(b"")
-    with Lake(damaged, stored=True) as lake, pytest.raises(InputError, match="the table's log cannot be read"):
+    with (
+        Lake(damaged, stored=True) as lake,
+        pytest.raises(InputError, match="the table's log cannot be read") as refused,
+    ):
         lake.rows(f"SELECT count(*) FROM {table if table == 'gaps' else 'traces'}")
+    assert ("Remove this folder: its rows are computed again" in str(refused.value)) == (table == "gaps")
 
 
 @pytest.mark.parametrize("table", ["gaps", "traces"])

@@ -209,6 +209,30 @@ def test_an_answer_that_is_read_later_is_whole_however_many_files_are_damaged(tm
         assert lake.sql("FROM kernels ORDER BY ALL").fetchall() == expected
 
 
+def test_rows_leave_out_what_is_damaged_and_the_lake_keeps_a_scenario_it_was_given(tmp_path, sound, ids, caplog):
+    """A relation of DuckDB's meets damage within a file when its rows are fetched; after `rows` it has none of it."""
+    lake_of = shutil.copytree(sound, tmp_path / "lake")
+    DAMAGES["bytes flipped in its pages"](file_of(lake_of, "device", ids["t3"]))
+    question = "SELECT trace_id, count(name), bit_xor(hash(args)) FROM events GROUP BY ALL ORDER BY ALL"
+    with Lake(sound) as lake:
+        expected = [row for row in lake.rows(question) if row[0] != ids["t3"]]
+    with Lake(lake_of) as lake:
+        lake.add_scenarios([{"scenario": "a", "model": "llama-3-8b", "phase": "decode"}])
+        with pytest.raises(duckdb.Error):
+            lake.sql(question).fetchall()
+        assert lake.rows(question) == lake.sql(question).fetchall() == expected
+        assert f"tracelake remove {ids['t3']}" in caplog.text
+        assert lake.rows("SELECT scenario FROM scenarios") == [("a",)]
+
+
+def test_the_reason_names_a_file_once_where_the_lake_is_given_by_a_relative_path(tmp_path, monkeypatch):
+    (tmp_path / "part.parquet").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    assert damage.fault([Path("part.parquet")]) == (
+        "part.parquet: Invalid Input Error: the file too small to be a Parquet file"
+    )
+
+
 @pytest.mark.parametrize("kind", ["device", "catalog"])
 def test_a_trace_that_cannot_be_read_is_mended_by_reading_its_file_again(tmp_path, sound, ids, ran, kind):
     lake = tmp_path / "lake"

@@ -69,6 +69,7 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     "runs.zip": (lambda _: zipped("rank0.json"), "a zip archive", "unpack it"),
     "runs.tar": (lambda _: tarred(), "a tar archive", "unpack it (tar xf)"),
     "runs.tar.gz": (lambda _: gzip.compress(tarred()), "a tar archive", "unpack it (tar xf)"),
+    "trace.json.gz": (lambda _: gzip.compress(gzip.compress(TRACE)), "compressed twice", "gzip -dk FILE"),
     "trace.json.xz": (lambda _: b"\xfd7zXZ\x00" + bytes(40), "xz", "xz -dk"),
     "part.parquet": (lambda _: b"PAR1" + bytes(40), "a Parquet file", "tracelake sql"),
     # The first columns of its tables of kernels and of calls.

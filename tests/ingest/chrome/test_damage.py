@@ -327,7 +327,7 @@ def test_what_the_parser_accepts_beyond_json_is_stored_beside_damage_too(tmp_pat
 
 @pytest.mark.parametrize(("dur", "kept"), [
     ("4611686018427386.9", True), ("4611686018427388", False), ("9223372036854775", False), ("1e30", False),
-    ('"1e30"', False), ("-1e30", False), ("1e400", False),
+    ('"1e30"', False), ("-1e30", False), ("1e400", False), ("NaN", False), ("-Infinity", False), ("inf", False),
 ])  # fmt: skip
 def test_an_event_whose_end_no_number_holds_is_rejected_and_never_without_its_duration(tmp_path, dur, kept):
     # 2^62 - 1 ns, the largest time, are 4611686018427387.903 µs.

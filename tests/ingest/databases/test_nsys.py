@@ -126,6 +126,20 @@ def test_the_parts_of_the_time_are_those_that_were_written(made):
     assert made.rows("SELECT DISTINCT category FROM kernels WHERE name = 'CUDA graph 12'") == [("graph",)]
 
 
+def test_a_graph_that_starts_on_the_host_is_on_the_device_of_its_process(tmp_path, made):
+    """CUPTI writes INT_MAX for the device and the context of a graph whose first node is a function of the host."""
+    path = write_nsys(tmp_path / "on_host.sqlite")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE CUPTI_ACTIVITY_KIND_GRAPH_TRACE SET deviceId = 2147483647, contextId = 2147483647")
+    connection.close()
+    lake = Lake(tmp_path / "lake")
+    ingest_into(lake, path)
+    graphs = "SELECT device, start_ns, dur_ns FROM kernels WHERE category = 'graph' ORDER BY ALL"
+    assert lake.rows(graphs) == made.rows(graphs)
+    facts = "SELECT world_size, rank_source, hardware FROM traces"
+    assert lake.rows(facts) == made.rows(facts)
+
+
 def test_ranges_are_passes_layers_steps_and_operators_with_shapes(made):
     assert made.rows("SELECT device, pass_id, pass_source, num_layers FROM passes ORDER BY 1") == [
         (device, 0, "annotations", 3) for device in (0, 1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tracelake.ingest.batch import expand
 from tracelake.ingest.one import Ingested
 from tracelake.lake import Lake
 from tracelake.synthetic.databases import GUID, SECRETS, write_rocpd
@@ -219,7 +220,7 @@ LACKING = {
     "no text": ("ALTER TABLE rocpd_event_u DROP COLUMN extdata", 12, 0, None),
     "no start": (
         "ALTER TABLE rocpd_memory_copy_u DROP COLUMN start", 11, 1,
-        "copies of rocpd: its rows from here on cannot be read: no such table: rocpd_track",
+        "copies of rocpd: its rows from here on cannot be read: no such column: r.start",
     ),
     "no symbols": (
         "DROP TABLE rocpd_info_kernel_symbol_u", 8, 1,
@@ -238,3 +239,14 @@ def test_rows_are_read_without_a_column_and_a_table_that_cannot_be_read_is_count
     [result] = Lake(tmp_path / "lake").ingest(path, events_only=True)
     assert isinstance(result, Ingested)
     assert (result.events, result.rejected, result.reason or None) == (events, rejected, reason)
+
+
+def test_the_json_of_rocprofv3_beside_its_database_is_left_out(tmp_path, caplog):
+    folder = tmp_path / "node-1"
+    folder.mkdir()
+    database = write_rocpd(folder / "77_results.db")
+    for name in ("77_results.json", "78_results.json"):
+        (folder / name).write_text('{"rocprofiler-sdk-tool": [{"metadata": {"pid": 77}}]}')
+    # The second has no database beside it: to read it is what is asked for.
+    assert expand([tmp_path]) == [str(database), str(folder / "78_results.json")]
+    assert caplog.messages == [f"{folder / '77_results.json'}: left out: 77_results.db is the same capture."]

@@ -1,12 +1,14 @@
 """XSpace files: the same rows as from the Chrome trace of the same capture, and what such a trace lacks."""
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 
 import pytest
 
 from tracelake.engine.errors import InputError
+from tracelake.ingest.xspace.wire import fields_of
 from tracelake.lake import Lake
 from tracelake.synthetic import xspace
 from tracelake.synthetic.xspace import Event, Line, plane, space, tpu_space
@@ -203,6 +205,17 @@ def test_gzip_or_not_and_twice_are_one_trace(tmp_path):
         assert (again.trace_id, again.new) == (first.trace_id, False)
     assert entry_of(layout, first.trace_id, "source_bytes, content_bytes") == (len(tpu_space()),) * 2
     assert not list(layout.staging.iterdir())
+
+
+@pytest.mark.parametrize("steps", [1, 3000], ids=["name at hand", "name beyond what is looked at"])
+def test_the_fields_of_a_plane_may_come_in_any_order(tmp_path, steps):
+    events = [Event(f"step {nth % 7}", nth * US, US, {"group_id": nth}) for nth in range(steps)]
+    usual = plane("/host:CPU", [Line("python", 9, events, 5)])
+    fields = list(fields_of(usual))
+    starts = [0, *(field.end for field, _ in fields)]
+    turned = b"".join(usual[start:end] for start, end in reversed(list(itertools.pairwise(starts))))
+    layout = new_lake(tmp_path / "lake")
+    assert rows(layout, space(turned), "b.xplane.pb") == rows(layout, space(usual))
 
 
 def test_an_event_without_a_name_or_a_time_is_rejected_and_counted(tmp_path):
