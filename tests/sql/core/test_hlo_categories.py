@@ -111,6 +111,23 @@ def test_a_custom_fusion_is_communication_only_if_it_begins_or_ends_a_fused_coll
 
 
 @in_one_lake
+def test_a_kernel_of_pallas_is_a_collective_by_its_name_unless_it_also_multiplies(tmp_path):
+    operations = "hierarchical_reduce_scatter.1 0+20; allgather-matmul-kernel.2 20+50; custom-call.3 70+10"
+    text = "; ".join(f'{operation} {{"hlo_category": "custom-call"}}' for operation in operations.split("; "))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+    assert lake.rows("SELECT name, class, category FROM ops ORDER BY sum_us") == [
+        ("custom-call.3", "compute", "other"),
+        ("hierarchical_reduce_scatter.1", "communication", "communication"),
+        ("allgather-matmul-kernel.2", "compute", "mc2"),
+    ]
+    assert lake.rows("SELECT kind, count(*) FROM kernels GROUP BY kind ORDER BY kind") == [
+        ("communication", 1), ("compute", 2)
+    ]  # fmt: skip
+    assert lake.rows("SELECT compute_us, exposed_communication_us FROM time_breakdown") == [(60, 20)]
+    assert lake.rows("SELECT kind, dur_us FROM collectives") == [("reduce-scatter", 20)]
+
+
+@in_one_lake
 def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
     kernels = (
         "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"

@@ -303,6 +303,8 @@ mc2           | GroupedMatMulAllReduce
 mc2           | MatmulAlltoAll
 mc2           | AlltoAllvGroupedMatMul
 mc2           | AllGatherMatmul
+mc2           | allgather-matmul-kernel
+mc2           | reduce_scatter_matmul_kernel
 mc2           | BatchMatMulReduceScatterAlltoAll
 moe_gemm      | DispatchFFNCombineW4A8
 moe_gemm      | DispatchGmmCombineDecode
