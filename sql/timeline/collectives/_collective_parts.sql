@@ -194,6 +194,8 @@ sized AS (
         _replica_group_size(groups) AS group_size,
         CASE
             WHEN list_count(array_bytes) < len(array_bytes) THEN NULL
+            -- Its arrays are buffers for the worst case, and what moves is in other operands.
+            WHEN starts_with(start_name, 'ragged-all-to-all') THEN NULL
             -- The start half of a gather or a permutation lists its inputs beside its outputs.
             WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(array_bytes)
             ELSE list_sum(array_bytes)

@@ -53,6 +53,8 @@ def test_a_scalar_is_one_element_but_no_part_of_an_array_and_each_array_has_its_
         ("all-gather.4", "all-gather", "(f8e4m3fn[250,8]{1,0}, f32[250]{0}, pred[])"),
         ("all-gather.5", "all-gather", "(bf16[250,8]{1,0}, f9e9m9[250]{0})"),
         ("all-gather-start.6", "all-gather-start", "(s8[500]{0}, f32[10]{0}, s8[2000]{0}, f32[40]{0})"),
+        # Its buffer has room for all tokens of all devices.
+        ("ragged-all-to-all.7", "ragged-all-to-all", "bf16[8192,2048]{1,0}"),
     )):  # fmt: skip
         said = f"%{name} = {shape} {kind}(%loss), channel_id=1, replica_groups={{{{0,1,2,3}}}}"
         args = json.dumps({"long_name": said, "hlo_category": kind, "shape_with_layout": shape})
@@ -60,5 +62,5 @@ def test_a_scalar_is_one_element_but_no_part_of_an_array_and_each_array_has_its_
     lines = {"XLA Modules": "jit_step(1) 0+1000", "XLA Ops": "; ".join(operations)}
     lake = yield cases.write_case(tmp_path / "t.json", [(1, "/device:TPU:0", lines)])
     assert lake.rows("SELECT bytes FROM collectives ORDER BY start_ns") == [
-        (4,), (8,), (4000,), (3000,), (None,), (2000,)
+        (4,), (8,), (4000,), (3000,), (None,), (2000,), (None,)
     ]  # fmt: skip
