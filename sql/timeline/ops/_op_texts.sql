@@ -277,7 +277,8 @@ WITH described AS (
     JOIN _op_classes AS named ON named.name = t.name
     LEFT JOIN multislice_traces AS m ON m.trace_id = t.trace_id
     LEFT JOIN hlo_categories AS h
-        ON h.hlo_category = hlo_category_of(t.hlo_category, m.trace_id IS NOT NULL)
+        ON h.hlo_category
+        = hlo_category_of(t.hlo_category, m.callbacks, t.name, t.instruction)
     LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
 )
 SELECT

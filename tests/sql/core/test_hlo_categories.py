@@ -190,3 +190,25 @@ def test_what_the_host_sends_between_slices_is_communication(tmp_path, handler, 
     assert lake.rows("SELECT kind, operations, dur_us, bytes FROM collectives ORDER BY start_ns") == (
         [("send-recv", 2, 82, 15728640), ("send-recv", 2, 281, 15728640)] if is_dcn else []
     )
+
+
+@in_one_lake
+def test_a_callback_of_a_program_on_several_slices_is_no_transfer_between_them(tmp_path):
+    made, at = [], 0
+    for number, handler, us in [(5, "xla_megascale_runtime", 30), (6, "io_callback", 7)]:
+        said = f'is_host_transfer=true, frontend_attributes={{_xla_host_transfer_handler_name="{handler}"}}'
+        shape = "(bf16[8,128]{1,0}, u32[], token[])"
+        for name, category, call in [
+            (f"send.{number}", "host send", f"{shape} send(%fusion.1, %after-all), {said}"),
+            # The ends do not name the handler, and have other numbers.
+            (f"send-done.{number + 10}", "host send-done", f"token[] send-done({shape} %send.{number})"),
+        ]:
+            about = {"hlo_category": category, "long_name": f"%{name} = {call}"}
+            made.append(f"{name} {at}+{us} {json.dumps(about)}")
+            at += us
+    lines = {"XLA Modules": f"jit_step(7) 0+{at}", "XLA Ops": "; ".join(made)}
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", lines)])
+    assert lake.rows("SELECT exposed_communication_us, memory_us FROM time_breakdown") == [(60, 14)]
+    assert lake.rows("SELECT kind, sum(dur_us) FROM kernels GROUP BY kind ORDER BY kind") == [
+        ("communication", 60), ("memory", 14)
+    ]  # fmt: skip
