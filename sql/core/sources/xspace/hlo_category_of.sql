@@ -1,6 +1,6 @@
 -- The category of hlo_categories that an operation of XLA has: its own, but what the host sends and
--- receives in a trace of several slices is a transfer between them, unless a callback of the program
--- does (callbacks of multislice_traces, NULL for other traces).
+-- receives in a trace of several slices is a transfer between them, unless a callback of the
+-- program does (callbacks of multislice_traces, NULL for other traces).
 CREATE MACRO hlo_category_of(hlo_category, callbacks, name, instruction) AS
 CASE
     WHEN
