@@ -18,7 +18,9 @@ END;
 -- come first, then the most frequent ones, except those that an anchor with nothing but regular
 -- families in its stretches has in pairs or more. If none is left, the program has no layers. The
 -- first run of usual length represents its program, since all runs execute the same instructions.
--- Runs without N anchors are not passes.
+-- Runs without N anchors are not passes. Layers of several kinds may alternate: if all stretches of
+-- another operation have the same contents, with as many attentions each, and as many products
+-- follow each attention as a layer has, every attention is that of a layer.
 --
 -- Layers of two kinds may be in a loop for each, one after the other: dense layers, then those with
 -- experts. If all attention is in such loops, and no product outside lies between them, each turn
@@ -37,6 +39,7 @@ END;
 -- seq          BIGINT   its place in the run
 -- layer_id     BIGINT   number of the anchor in the run, from 0
 -- num_layers   BIGINT   anchors of a whole run
+-- kinds        BIGINT   kinds of layers that alternate; 1 if all are alike, or their order is free
 -- is_sample    BOOLEAN  the run stands for all of its program
 -- is_whole     BOOLEAN  the run has that many
 CREATE VIEW _program_anchors AS
@@ -47,7 +50,8 @@ WITH limits AS (
         max(value) FILTER (program_limit = 'run_time') AS run_time,
         max(value) FILTER (program_limit = 'clean_time') AS clean_time,
         max(value) FILTER (program_limit = 'uneven_time') AS uneven_time,
-        max(value) FILTER (program_limit = 'layer_products') AS layer_products
+        max(value) FILTER (program_limit = 'layer_products') AS layer_products,
+        max(value) FILTER (program_limit = 'attention_products') AS attention_products
     FROM program_layer_limits
 ),
 runs AS (
@@ -156,7 +160,7 @@ candidates AS (
 parted AS (
     SELECT
         c.trace_id, c.device, c.program, c.anchor, c.anchor_count, o.is_product,
-        o.is_collective,
+        o.is_collective, o.begins_beat,
         CASE WHEN c.anchor IS NULL AND o.begins_beat THEN 'attention' ELSE o.family END AS family,
         o.end_ns - o.start_ns AS dur_ns,
         count(CASE WHEN _is_anchor(c.anchor, o.family, o.begins_beat, t.opener) THEN 1 END) OVER (
@@ -174,6 +178,7 @@ held AS (
     SELECT
         trace_id, device, program, anchor, anchor_count, family, stretch, is_product,
         is_collective, count(*) AS times, sum(dur_ns) AS sum_ns,
+        count(*) FILTER (begins_beat) AS beats,
         stretch BETWEEN 1 AND anchor_count - 1 AS is_inner
     FROM parted
     GROUP BY
@@ -183,6 +188,7 @@ held AS (
 lengths AS (
     SELECT
         trace_id, device, program, anchor, quantile_disc(products, 0.5) AS products,
+        min(products) AS fewest_products, if(min(beats) = max(beats), max(beats), NULL) AS beats,
         quantile_disc(products, 0.1) > 0
         AND quantile_disc(products, 0.1) = quantile_disc(products, 0.9) AS has_equal_products,
         quantile_disc(stretch_ns, 0.9)
@@ -191,7 +197,7 @@ lengths AS (
         SELECT
             trace_id, device, program, anchor,
             coalesce(sum(sum_ns) FILTER (NOT is_collective), 0) AS stretch_ns,
-            coalesce(sum(times) FILTER (is_product), 0) AS products
+            coalesce(sum(times) FILTER (is_product), 0) AS products, sum(beats) AS beats
         FROM held
         WHERE is_inner
         GROUP BY trace_id, device, program, anchor, stretch
@@ -226,7 +232,7 @@ possible AS (
         sum(r.inner_ns) FILTER (r.is_regular) / nullif(sum(r.inner_ns), 0) AS regular_share,
         any_value(c.is_attention) AS is_attention,
         any_value(e.is_even) AS is_even,
-        any_value(if(c.is_looped, 0, e.products)) AS products
+        any_value(if(c.is_looped, 0, e.products)) AS products, any_value(e.beats) AS beats
     FROM regular AS r
     JOIN candidates AS c
         ON c.trace_id = r.trace_id AND c.device = r.device AND c.program = r.program
@@ -246,11 +252,47 @@ possible AS (
         AND sum(r.inner_ns) * r.anchor_count / (r.anchor_count - 1)
             >= any_value(r.run_time) * sum(r.sum_ns)
 ),
+-- Backward, several kinds alternate as they do forward.
+alternating AS (
+    SELECT *
+    FROM (
+        SELECT
+            e.trace_id, e.device, e.program, p.anchor_count * p.beats AS anchor_count,
+            min(p.beats) AS kinds,
+            bool_or(e.fewest_products >= l.attention_products) AS has_products
+        FROM lengths AS e
+        JOIN possible AS p
+            ON p.trace_id = e.trace_id AND p.device = e.device AND p.program = e.program
+        CROSS JOIN limits AS l
+        WHERE e.anchor IS NULL AND p.anchor IS NOT NULL AND p.beats > 1
+        GROUP BY e.trace_id, e.device, e.program, p.anchor_count * p.beats
+    )
+    QUALIFY has_products AND bool_and(has_products) OVER (
+        PARTITION BY trace_id, device, replace(program, ' backward', ''), anchor_count
+    )
+),
 tried AS (
     SELECT
         p.trace_id, p.device, p.program, p.anchor, p.anchor_count,
-        p.anchor_count = s.num_layers AS is_given, p.regular_share >= l.clean_time AS is_clean
-    FROM possible AS p
+        p.anchor_count = s.num_layers AS is_given, p.regular_share >= l.clean_time AS is_clean,
+        p.kinds
+    FROM (
+        SELECT
+            trace_id, device, program, anchor, anchor_count, regular_share, is_attention, is_even,
+            products, CAST(1 AS BIGINT) AS kinds
+        FROM possible
+        UNION ALL
+        SELECT
+            a.trace_id, a.device, a.program, NULL, c.anchor_count, 0, TRUE, FALSE, 0,
+            CAST(a.kinds AS BIGINT)
+        FROM alternating AS a
+        JOIN candidates AS c
+            ON c.trace_id = a.trace_id AND c.device = a.device AND c.program = a.program
+            AND c.anchor IS NULL AND c.anchor_count = a.anchor_count
+        ANTI JOIN possible AS p
+            ON p.trace_id = a.trace_id AND p.device = a.device AND p.program = a.program
+            AND p.anchor IS NULL
+    ) AS p
     JOIN _layer_settings AS s ON s.trace_id = p.trace_id
     CROSS JOIN limits AS l
     WHERE
@@ -258,7 +300,7 @@ tried AS (
         OR (p.is_even AND p.products <= l.layer_products)
 ),
 chosen AS (
-    SELECT trace_id, device, program, anchor, anchor_count
+    SELECT trace_id, device, program, anchor, anchor_count, kinds
     FROM (
         SELECT
             *, NOT is_clean AND anchor_count >= 2 * max(anchor_count) FILTER (is_clean) OVER (
@@ -280,7 +322,7 @@ marks AS (
         coalesce(c.anchor = 'turn', FALSE) AS opens_turn,
         row_number() OVER (PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.seq) - 1
             AS layer_id,
-        c.anchor_count AS num_layers,
+        c.anchor_count AS num_layers, c.kinds,
         count(*) OVER (PARTITION BY o.trace_id, o.device, o.run_id) = c.anchor_count AS is_whole
     FROM _program_operations AS o
     JOIN chosen AS c
@@ -292,7 +334,7 @@ marks AS (
 )
 SELECT
     m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.opens_turn, m.is_looped,
-    m.seq, m.layer_id, m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
+    m.seq, m.layer_id, m.num_layers, m.kinds, s.run_id IS NOT NULL AS is_sample, m.is_whole
 FROM marks AS m
 LEFT JOIN samples AS s
     ON s.trace_id = m.trace_id AND s.device = m.device AND s.run_id = m.run_id;

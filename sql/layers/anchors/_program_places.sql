@@ -2,7 +2,9 @@
 -- and, for the last layer, how many follow it.
 -- The search walks back from the first anchor. An operation matches if equally many of its family
 -- precede most other anchors, in the same order; the walk ends where the others have a product that
--- layer 0 lacks. The last match opens layer 0, and its counterpart opens each later layer. No layer
+-- layer 0 lacks. The last match opens layer 0, and its counterpart opens each later layer. If kinds
+-- of layers alternate, others are those of one kind; layers of another kind are opened by the first
+-- of these operations that they have with as many products after it. No layer
 -- opens with a collective, which sums the embedding: the next operation opens it, even if it is
 -- another kernel in later layers (the first norm has no residual input). One in the loop of the
 -- layers does open them, and so does one that gathers: weights that the layer needs. The
@@ -13,7 +15,7 @@
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
     SELECT
-        trace_id, device, program, run_id, seq, layer_id, num_layers, opens_turn,
+        trace_id, device, program, run_id, seq, layer_id, num_layers, kinds, opens_turn,
         if(opens_turn, family, NULL) AS opener, is_looped,
         nullif(count(*) FILTER (is_looped) OVER in_run, count(*) OVER in_run) AS looped_layers
     FROM _program_anchors
@@ -49,10 +51,15 @@ turns AS (
 ),
 before AS (
     SELECT
-        o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.seq - o.seq AS steps,
+        o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.kinds,
+        a.seq - o.seq AS steps,
         if(a.looped_layers > 0, o.name_family, o.family) AS family,
         o.is_collective AND NOT o.is_looped AND NOT contains(lower(o.family), 'gather')
             AS is_collective, o.is_product,
+        count(CASE WHEN o.is_product THEN 1 END) OVER (
+            PARTITION BY o.trace_id, o.device, o.program, a.layer_id ORDER BY o.seq DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS products,
         row_number() OVER (
             PARTITION BY
                 o.trace_id, o.device, o.program, a.layer_id,
@@ -76,9 +83,9 @@ usual AS (
             trace_id, device, program, family, occurrence, median(steps) AS steps,
             any_value(is_product) AS is_product, any_value(is_collective) AS is_collective
         FROM before
-        WHERE layer_id > 0
-        GROUP BY trace_id, device, program, family, occurrence, num_layers
-        HAVING 2 * count(*) >= num_layers - 1
+        WHERE layer_id > 0 AND layer_id % kinds = 0
+        GROUP BY trace_id, device, program, family, occurrence, num_layers, kinds
+        HAVING 2 * count(*) >= num_layers // kinds - 1
     )
 ),
 compared AS (
@@ -143,19 +150,36 @@ begun AS (
     SELECT trace_id, device, program, steps, usual_steps, is_collective
     FROM normed
 ),
-openers AS (
+first_openers AS (
     SELECT
         r.trace_id, r.device, r.program, r.steps - CAST(r.is_collective AS BIGINT) AS steps,
-        arg_max((u.family, u.occurrence), u.steps) AS opener
+        arg_max((u.family, u.occurrence), u.steps) AS opener, max(u.steps) AS usual_steps
     FROM begun AS r
     LEFT JOIN usual AS u
         ON u.trace_id = r.trace_id AND u.device = r.device AND u.program = r.program
         AND (u.steps < r.usual_steps OR (u.steps = r.usual_steps AND NOT r.is_collective))
     GROUP BY r.trace_id, r.device, r.program, r.steps, r.is_collective
 ),
+openers AS (
+    SELECT trace_id, device, program, 0 AS kind, steps, opener
+    FROM first_openers
+    UNION ALL
+    SELECT
+        b.trace_id, b.device, b.program, b.layer_id AS kind, max(b.steps) AS steps,
+        arg_max((b.family, b.occurrence), b.steps) AS opener
+    FROM before AS b
+    JOIN first_openers AS f
+        ON f.trace_id = b.trace_id AND f.device = b.device AND f.program = b.program
+    JOIN usual AS u
+        ON u.trace_id = b.trace_id AND u.device = b.device AND u.program = b.program
+        AND u.family = b.family AND u.occurrence = b.occurrence AND u.products = b.products
+    WHERE b.layer_id BETWEEN 1 AND b.kinds - 1 AND u.steps <= f.usual_steps
+    GROUP BY b.trace_id, b.device, b.program, b.layer_id
+),
 leads AS (
     SELECT
-        a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.seq, a.opener,
+        a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.kinds, a.seq,
+        a.opener,
         CASE
             WHEN a.opens_turn THEN 0
             WHEN a.is_looped AND t.seq IS NOT NULL THEN a.seq - t.seq
@@ -172,6 +196,7 @@ leads AS (
         AND t.seq <= a.seq
     LEFT JOIN openers AS o
         ON o.trace_id = a.trace_id AND o.device = a.device AND o.program = a.program
+        AND o.kind = a.layer_id % a.kinds
     LEFT JOIN before AS b
         ON b.trace_id = a.trace_id AND b.device = a.device AND b.program = a.program
         AND b.layer_id = a.layer_id AND b.family = o.opener[1] AND b.occurrence = o.opener[2]
@@ -186,7 +211,8 @@ ends AS (
 after AS (
     SELECT
         o.trace_id, o.device, o.program, e.layer_id, e.num_layers, o.seq - e.seq AS steps, o.family,
-        o.seq = e.next_seq - 1 AND e.is_of_last_loop AS is_last,
+        o.seq = e.next_seq - 1 AND e.is_of_last_loop
+        AND (e.layer_id + 1) % e.kinds = 0 AS is_last,
         row_number() OVER (
             PARTITION BY o.trace_id, o.device, o.program, e.layer_id, o.family ORDER BY o.seq
         ) AS occurrence

@@ -4,8 +4,9 @@
 -- the transfer takes another time than either. XLA writes 0 bytes for a custom call that states no
 -- cost: they are unknown. Its bytes include those of memory on the chip (VMEM of a TPU).
 --
--- A product has the type of its operands: 8 bits if all operands with two dimensions have them and
--- the chip multiplies them as such, else XLA widens them to BF16.
+-- A product has the type of its operands: 8 bits if all operands with two dimensions have them, or
+-- two that fit the result with one inner dimension (others are added or scale it), and the chip
+-- multiplies them as such, else XLA widens them to BF16.
 --
 -- A copy within a device both reads and writes them; between host and device, device memory moves
 -- them once, as with a fill.
@@ -33,32 +34,79 @@ WITH given AS (
         lane = 'device' AND dur_ns IS NOT NULL
         AND (contains(args, '"bytes_accessed"') OR contains(args, '"bytes"'))
 ),
-operands AS (
+instructions AS (
+    SELECT DISTINCT
+        trace_id, instruction, regexp_replace(instruction, '^.*? [a-z][\w-]*\(', '') AS called
+    FROM given
+    JOIN hlo_categories USING (hlo_category)
+    WHERE hlo_categories.category = 'gemm' AND instruction IS NOT NULL
+),
+-- With more than one dimension, without those of size 1; place is 0 for results.
+arrays AS (
     SELECT
-        trace_id, instruction,
-        unnest(regexp_extract_all(
-            regexp_replace(instruction, '^.*? [a-z][\w-]*\(', ''), '\b[a-z]+[0-9a-z]*\[[0-9,]+\]'
-        )) AS operand
+        trace_id, instruction, place, dims, CAST(list_product(dims) AS HUGEINT) AS elements,
+        dtypes.dtype, dtypes.bytes,
+        if(
+            dtypes.dtype IN ('int8', 'uint8', 'int4', 'uint4'), 'int8', dtypes.dtype
+        ) AS computed_dtype
     FROM (
-        SELECT DISTINCT trace_id, instruction
-        FROM given
-        JOIN hlo_categories USING (hlo_category)
-        WHERE hlo_categories.category = 'gemm' AND instruction IS NOT NULL
+        SELECT
+            trace_id, instruction, place, split_part(shape, '[', 1) AS token,
+            list_filter(
+                CAST(string_split(regexp_extract(shape, '\[(.*)\]', 1), ',') AS BIGINT[]),
+                LAMBDA size: size <> 1
+            ) AS dims
+        FROM (
+            SELECT
+                trace_id, instruction, unnest(shapes) AS shape,
+                generate_subscripts(shapes, 1) AS place
+            FROM (
+                SELECT
+                    trace_id, instruction,
+                    regexp_extract_all(called, '\b[a-z]+[0-9a-z]*\[[0-9,]+\]') AS shapes
+                FROM instructions
+            )
+            UNION ALL
+            SELECT
+                trace_id, instruction,
+                unnest(regexp_extract_all(
+                    left(instruction, len(instruction) - len(called)),
+                    '\b[a-z]+[0-9a-z]*\[[0-9,]+\]'
+                )), 0
+            FROM instructions
+        )
     )
+    JOIN dtypes USING (token)
+    WHERE dtypes.dtype <> 'bool' AND len(dims) > 1
+),
+factors AS (
+    SELECT a.trace_id, a.instruction, min(a.computed_dtype) AS dtype
+    FROM arrays AS a
+    JOIN arrays AS b
+        ON b.trace_id = a.trace_id AND b.instruction = a.instruction AND b.place > a.place
+        AND b.computed_dtype = a.computed_dtype
+    JOIN arrays AS r
+        ON r.trace_id = a.trace_id AND r.instruction = a.instruction AND r.place = 0
+    WHERE
+        a.place > 0 AND a.computed_dtype IN ('int8', 'fp8')
+        AND len(list_filter(
+            list_intersect(a.dims, b.dims),
+            LAMBDA k: a.elements * b.elements = r.elements * k * k
+        )) > 0
+    GROUP BY a.trace_id, a.instruction
 ),
 types AS (
     SELECT
         trace_id, instruction,
         CASE
-            WHEN bool_and(dtype IN ('int8', 'uint8', 'int4', 'uint4')) THEN 'int8'
-            WHEN bool_and(dtype = 'fp8') THEN 'fp8'
-            WHEN bool_and(dtype = 'bf16' OR bytes <= 1) THEN 'bf16'
+            WHEN count(DISTINCT computed_dtype) = 1 AND max(computed_dtype) IN ('int8', 'fp8')
+                THEN max(computed_dtype)
+            WHEN any_value(factors.dtype) IS NOT NULL THEN any_value(factors.dtype)
+            WHEN bool_and(arrays.dtype = 'bf16' OR bytes <= 1) THEN 'bf16'
         END AS dtype
-    FROM operands
-    JOIN dtypes ON dtypes.token = split_part(operand, '[', 1) AND dtypes.dtype <> 'bool'
-    WHERE len(list_filter(
-        string_split(regexp_extract(operand, '\[(.*)\]', 1), ','), LAMBDA size: size <> '1'
-    )) > 1
+    FROM arrays
+    LEFT JOIN factors USING (trace_id, instruction)
+    WHERE place > 0
     GROUP BY trace_id, instruction
 ),
 computed AS (

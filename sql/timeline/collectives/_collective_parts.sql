@@ -166,30 +166,50 @@ instructions AS (
         nullif(regexp_extract(
             given.instruction, 'replica_groups=(mesh.*? \{.*?\}|.*?)(?:, [a-z]|$)', 1
         ), '') AS groups,
-        list_transform(
-            string_split(parts.shape, '|'),
-            -- A scalar is an element if there is no array: tokens beside arrays are scalars, too.
-            lambda shape: CASE
-                WHEN regexp_matches(parts.shape, '^[][|]*$') THEN 1
-                ELSE list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
-            END
-        ) AS elements,
+        list_filter(
+            list_transform(
+                string_split(parts.shape, '|'),
+                lambda shape, place: {
+                    -- A scalar is an element if there is no array: tokens beside arrays are
+                    -- scalars, too.
+                    'elements': CASE
+                        WHEN regexp_matches(parts.shape, '^[][|]*$') THEN 1
+                        ELSE list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
+                    END,
+                    'token': lower(split_part(parts.dtype, '|', CAST(place AS INTEGER)))
+                }
+            ),
+            lambda piece: piece.elements IS NOT NULL
+        ) AS arrays,
         split_part(parts.dtype, '|', 1) AS element
     FROM parts
     JOIN given USING (trace_id, kernel_id)
 ),
+widths AS (
+    SELECT map_from_entries(list({'k': token, 'v': bytes})) AS bytes_of FROM dtypes
+),
 sized AS (
     SELECT
-        instructions.trace_id, kernel_id, half, start_name, groups,
+        trace_id, kernel_id, half, start_name, groups,
         _replica_group_size(groups) AS group_size,
-        -- The start half of a gather or a permutation lists its inputs beside its outputs.
-        dtypes.bytes * CASE
-            WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(elements)
-            ELSE list_sum(elements)
+        CASE
+            WHEN list_count(array_bytes) < len(array_bytes) THEN NULL
+            -- Its arrays are buffers for the worst case, and what moves is in other operands.
+            WHEN starts_with(start_name, 'ragged-all-to-all') THEN NULL
+            -- The start half of a gather or a permutation lists its inputs beside its outputs.
+            WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(array_bytes)
+            ELSE list_sum(array_bytes)
         END AS output_bytes,
-        instructions.element
-    FROM instructions
-    LEFT JOIN dtypes ON dtypes.token = lower(instructions.element)
+        element
+    FROM (
+        SELECT
+            instructions.*,
+            list_transform(
+                arrays, lambda piece: piece.elements * widths.bytes_of[piece.token]
+            ) AS array_bytes
+        FROM instructions
+        CROSS JOIN widths
+    )
 )
 SELECT
     parts.trace_id,

@@ -167,7 +167,8 @@ LEFT JOIN sums AS till
 --                          from 0; in a run of a program, among those of one name
 -- dtype           VARCHAR  type of the elements
 -- moved_bytes     DOUBLE   what this rank moved over its links, bytes; from communication.json
--- bytes           DOUBLE   size of the whole operation, bytes
+-- bytes           DOUBLE   size of the whole operation, bytes; NULL for a ragged all-to-all of XLA,
+--                          whose arrays are larger than what moves
 -- bytes_source    VARCHAR  where it is from: arguments, operator (shapes of that of c10d or
 --                          symm_mem), annotation, NCCL (its own ranges), instruction, or transfers:
 --                          moved_bytes by the factor of its kind and group

@@ -269,33 +269,38 @@ WITH described AS (
         h.category AS hlo_kernel_category, h.is_async,
         named.canonical_name, named.class AS named_class, named.collective AS named_collective,
         named.path AS named_path,
-        names_its_work(h.is_wrapper, h.wrapped_names, t.name) AS is_wrapper
+        k.category AS kernel_category,
+        names_its_work(h.is_wrapper, h.wrapped_names, t.name)
+        AND named.class = 'communication' AND coalesce(k.kind = 'communication', TRUE)
+            AS wraps_collective
     FROM _xla_texts AS t
     JOIN _op_classes AS named ON named.name = t.name
     LEFT JOIN multislice_traces AS m ON m.trace_id = t.trace_id
     LEFT JOIN hlo_categories AS h
-        ON h.hlo_category = hlo_category_of(t.hlo_category, m.trace_id IS NOT NULL)
+        ON h.hlo_category
+        = hlo_category_of(t.hlo_category, m.callbacks, t.name, t.instruction)
+    LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
 )
 SELECT
     t.trace_id, t.text_id, t.name, t.canonical_name,
     CASE
-        WHEN t.is_wrapper AND t.named_class = 'communication' THEN t.named_class
+        WHEN t.wraps_collective THEN 'communication'
         WHEN t.hlo_class IS NOT NULL THEN t.hlo_class
         WHEN t.hlo_category IS NOT NULL THEN 'compute'
         WHEN t.named_class = 'compute' AND t.copies THEN 'copy'
         ELSE t.named_class
     END AS class,
     CASE
-        WHEN t.is_wrapper AND t.named_class = 'communication' THEN t.named_class
+        WHEN t.wraps_collective THEN 'communication'
         WHEN t.hlo_kernel_category IS NOT NULL THEN t.hlo_kernel_category
-        WHEN k.category IS NOT NULL THEN k.category
+        WHEN t.kernel_category IS NOT NULL THEN t.kernel_category
         -- What is in flight beside the operations is no kernel.
         WHEN t.named_class IN ('dma', 'copy') THEN 'memcpy'
         WHEN t.named_class = 'compute' THEN 'other'
         ELSE t.named_class
     END AS category,
     CASE
-        WHEN t.hlo_category IS NULL OR t.is_wrapper THEN t.named_collective
+        WHEN t.hlo_category IS NULL OR t.wraps_collective THEN t.named_collective
         ELSE t.hlo_collective
     END AS collective,
     t.hlo_category, t.hlo_module,
@@ -316,7 +321,6 @@ SELECT
     END AS bytes_accessed,
     t.source
 FROM described AS t
-LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
 LEFT JOIN _op_paths ON _op_paths.tf_op = t.tf_op
 LEFT JOIN _op_shapes
     ON _op_shapes.layout IS NOT DISTINCT FROM t.layout

@@ -111,6 +111,23 @@ def test_a_custom_fusion_is_communication_only_if_it_begins_or_ends_a_fused_coll
 
 
 @in_one_lake
+def test_a_kernel_of_pallas_is_a_collective_by_its_name_unless_it_also_multiplies(tmp_path):
+    operations = "hierarchical_reduce_scatter.1 0+20; allgather-matmul-kernel.2 20+50; custom-call.3 70+10"
+    text = "; ".join(f'{operation} {{"hlo_category": "custom-call"}}' for operation in operations.split("; "))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+    assert lake.rows("SELECT name, class, category FROM ops ORDER BY sum_us") == [
+        ("custom-call.3", "compute", "other"),
+        ("hierarchical_reduce_scatter.1", "communication", "communication"),
+        ("allgather-matmul-kernel.2", "compute", "mc2"),
+    ]
+    assert lake.rows("SELECT kind, count(*) FROM kernels GROUP BY kind ORDER BY kind") == [
+        ("communication", 1), ("compute", 2)
+    ]  # fmt: skip
+    assert lake.rows("SELECT compute_us, exposed_communication_us FROM time_breakdown") == [(60, 20)]
+    assert lake.rows("SELECT kind, dur_us FROM collectives") == [("reduce-scatter", 20)]
+
+
+@in_one_lake
 def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
     kernels = (
         "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"
@@ -173,3 +190,25 @@ def test_what_the_host_sends_between_slices_is_communication(tmp_path, handler, 
     assert lake.rows("SELECT kind, operations, dur_us, bytes FROM collectives ORDER BY start_ns") == (
         [("send-recv", 2, 82, 15728640), ("send-recv", 2, 281, 15728640)] if is_dcn else []
     )
+
+
+@in_one_lake
+def test_a_callback_of_a_program_on_several_slices_is_no_transfer_between_them(tmp_path):
+    made, at = [], 0
+    for number, handler, us in [(5, "xla_megascale_runtime", 30), (6, "io_callback", 7)]:
+        said = f'is_host_transfer=true, frontend_attributes={{_xla_host_transfer_handler_name="{handler}"}}'
+        shape = "(bf16[8,128]{1,0}, u32[], token[])"
+        for name, category, call in [
+            (f"send.{number}", "host send", f"{shape} send(%fusion.1, %after-all), {said}"),
+            # The ends do not name the handler, and have other numbers.
+            (f"send-done.{number + 10}", "host send-done", f"token[] send-done({shape} %send.{number})"),
+        ]:
+            about = {"hlo_category": category, "long_name": f"%{name} = {call}"}
+            made.append(f"{name} {at}+{us} {json.dumps(about)}")
+            at += us
+    lines = {"XLA Modules": f"jit_step(7) 0+{at}", "XLA Ops": "; ".join(made)}
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", lines)])
+    assert lake.rows("SELECT exposed_communication_us, memory_us FROM time_breakdown") == [(60, 14)]
+    assert lake.rows("SELECT kind, sum(dur_us) FROM kernels GROUP BY kind ORDER BY kind") == [
+        ("communication", 60), ("memory", 14)
+    ]  # fmt: skip

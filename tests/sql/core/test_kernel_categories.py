@@ -232,6 +232,8 @@ attention | RPAd-p_64-bq_1_1-bkv_4096_4096.1
 attention | RPAm-p_64-bq_32_32-bkv_4096_4096-sw_128.3
 attention | MLA-d-bq_1-bkvp_4-p_64.1
 moe_gemm  | fused-moe-k_8-renorm_k-bt_32_32-bf_512_512-bd1_1024_1024-bd2_1024_1024.1
+moe_gemm  | fused_moe_k-8_renorm-True_bt-32-32_bf-512-512_bd1-1024-1024_bd2-1024-1024.2
+attention | SparseMLA-p_64-bz_16-gcz_1024.1
 moe_gemm  | fused-moe-v2-k_8-bt_32_32_32-bf_512
 moe_gemm  | gmm.12
 moe_gemm  | tgmm
@@ -303,6 +305,8 @@ mc2           | GroupedMatMulAllReduce
 mc2           | MatmulAlltoAll
 mc2           | AlltoAllvGroupedMatMul
 mc2           | AllGatherMatmul
+mc2           | allgather-matmul-kernel
+mc2           | reduce_scatter_matmul_kernel
 mc2           | BatchMatMulReduceScatterAlltoAll
 moe_gemm      | DispatchFFNCombineW4A8
 moe_gemm      | DispatchGmmCombineDecode

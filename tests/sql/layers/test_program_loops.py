@@ -162,3 +162,21 @@ def test_layers_with_experts_exchange_more_than_others_in_their_own_right(tmp_pa
     assert lake.rows("SELECT layer_count FROM passes") == [(12,)]
     found = lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'uneven_collectives'")
     assert found == [(0, "ok")]
+
+
+@pytest.mark.parametrize(("asides", "layers"), [(3, 12), (0, 6)])
+@in_one_lake
+def test_every_attention_is_a_layer_of_alternating_kinds_if_it_has_the_products_of_one(tmp_path, asides, layers):
+    # Dense layers and those with experts (Llama 4), of 53 and 136 us. Without the products that make its keys, values
+    # and output, the second attention is one to another model's states, in the same layer.
+    experts = [("pad_fusion", 2, ""), ("gather_fusion", 4, ""), *[("gmm", 30, "")] * 3, ("scatter", 6, "")]
+    dense = [("add_fusion", 2, ""), *[("fusion", 5, PRODUCT)] * 3, ("splash_mha_fwd", 9, ""),
+             *[("fusion", 8, PRODUCT)] * asides, ("tanh_fusion", 3, "")]  # fmt: skip
+    second = [("add_fusion", 2, ""), *[("fusion", 5, PRODUCT)] * 3, ("splash_mha_fwd", 9, ""),
+              ("fusion", 8, PRODUCT), *experts]  # fmt: skip
+    program = Program()
+    program.run("jit_step", [("while_fusion", 7, "")], *[dense, second] * 6, [("tanh_fusion", 1, "")])
+    lake = yield program.written(tmp_path)
+    assert lake.rows("SELECT num_layers, layer_count FROM passes") == [(layers, layers)]
+    if layers == 12:
+        assert lake.rows("SELECT layer_id % 2, sum_us FROM layers GROUP BY ALL ORDER BY ALL") == [(0, 53), (1, 136)]

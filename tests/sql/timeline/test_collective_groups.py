@@ -43,16 +43,24 @@ def test_the_size_of_a_group_is_read_in_each_form_that_xla_writes(tmp_path):
 
 
 @in_one_lake
-def test_a_scalar_is_one_element_but_no_part_of_an_array(tmp_path):
+def test_a_scalar_is_one_element_but_no_part_of_an_array_and_each_array_has_its_type(tmp_path):
     operations = []
     for nth, (name, kind, shape) in enumerate((
         ("all-reduce.1", "all-reduce", "f32[]{:T(128)}"),
         ("all-reduce.2", "all-reduce", "(f32[]{:T(128)}, f32[]{:T(128)})"),
         ("recv-done.3", "recv-done", "(bf16[250,8]{1,0}, token[])"),
+        # One for weights of FP8 and their scales: each array has its own type. Of an unknown one nothing is known.
+        ("all-gather.4", "all-gather", "(f8e4m3fn[250,8]{1,0}, f32[250]{0}, pred[])"),
+        ("all-gather.5", "all-gather", "(bf16[250,8]{1,0}, f9e9m9[250]{0})"),
+        ("all-gather-start.6", "all-gather-start", "(s8[500]{0}, f32[10]{0}, s8[2000]{0}, f32[40]{0})"),
+        # Its buffer has room for all tokens of all devices.
+        ("ragged-all-to-all.7", "ragged-all-to-all", "bf16[8192,2048]{1,0}"),
     )):  # fmt: skip
         said = f"%{name} = {shape} {kind}(%loss), channel_id=1, replica_groups={{{{0,1,2,3}}}}"
         args = json.dumps({"long_name": said, "hlo_category": kind, "shape_with_layout": shape})
         operations.append(f"{name} {100 * nth}+10 {args}")
     lines = {"XLA Modules": "jit_step(1) 0+1000", "XLA Ops": "; ".join(operations)}
     lake = yield cases.write_case(tmp_path / "t.json", [(1, "/device:TPU:0", lines)])
-    assert lake.rows("SELECT bytes FROM collectives ORDER BY start_ns") == [(4,), (8,), (4000,)]
+    assert lake.rows("SELECT bytes FROM collectives ORDER BY start_ns") == [
+        (4,), (8,), (4000,), (3000,), (None,), (2000,), (None,)
+    ]  # fmt: skip

@@ -16,7 +16,9 @@ WITH xla_lines AS (
 given AS (
     SELECT
         events.trace_id, event_id AS kernel_id, events.name,
-        hlo_category_of(args ->> '$.hlo_category', m.trace_id IS NOT NULL) AS hlo_category
+        hlo_category_of(
+            args ->> '$.hlo_category', m.callbacks, events.name, args ->> '$.long_name'
+        ) AS hlo_category
     FROM events
     JOIN xla_lines USING (trace_id, pid, tid)
     LEFT JOIN multislice_traces AS m ON m.trace_id = events.trace_id

@@ -7,10 +7,25 @@
 --
 -- key: trace_id
 --
--- trace_id  VARCHAR  trace
+-- trace_id   VARCHAR    trace
+-- callbacks  VARCHAR[]  names of the operations that begin a transfer of another handler: callbacks
+--                       of the program
 CREATE VIEW multislice_traces AS
-SELECT DISTINCT events.trace_id
-FROM events
-JOIN _lines AS l
-    ON l.trace_id = events.trace_id AND l.pid = events.pid AND l.tid = events.tid
-WHERE events.lane = 'device' AND l.role = 'operation' AND contains(events.args, 'xla_megascale_');
+SELECT
+    trace_id,
+    coalesce(list(DISTINCT ltrim(name, '%')) FILTER (NOT is_megascale), []) AS callbacks
+FROM (
+    SELECT
+        events.trace_id, events.name, contains(events.args, 'xla_megascale_') AS is_megascale
+    FROM events
+    JOIN _lines AS l
+        ON l.trace_id = events.trace_id AND l.pid = events.pid AND l.tid = events.tid
+    WHERE
+        events.lane = 'device' AND l.role = 'operation'
+        AND (
+            contains(events.args, 'xla_megascale_')
+            OR contains(events.args, '_xla_host_transfer_handler_name')
+        )
+)
+GROUP BY trace_id
+HAVING bool_or(is_megascale);
