@@ -164,6 +164,8 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- lacks_product     BOOLEAN  it has fewer matrix products than usual
 -- is_strange        BOOLEAN  it has a kernel that no beat within a pass has
 -- is_break          BOOLEAN  another pass begins after it
+-- is_stepped        BOOLEAN  one step of the host launched all that the model runs; nothing runs
+--                            backward
 CREATE VIEW _pass_beats AS
 WITH beats AS (
     SELECT
@@ -172,6 +174,8 @@ WITH beats AS (
         any_value(name) FILTER (begins_beat) AS name,
         coalesce(bool_or(begins_beat AND category = 'linear_attention'), FALSE) AS is_linear,
         any_value(graph_id) FILTER (begins_beat) AS graph_id,
+        min(issued_ns) AS first_ns, max(issued_ns) AS last_ns,
+        count(*) = count(issued_ns) AS is_issued,
         bool_or(category IN ('activation', 'moe', 'moe_routing')) AS has_feed_forward
     FROM _beats
     GROUP BY trace_id, series, device, beat
@@ -310,6 +314,20 @@ broken AS (
     LEFT JOIN even AS e
         ON e.trace_id = j.trace_id AND e.series = j.series AND e.device = j.device
 ),
+-- A capture that begins or ends within a pass shows no step around all of it. A step of training
+-- has more than its forward pass.
+stepped AS (
+    SELECT b.trace_id, b.series, b.device
+    FROM (
+        SELECT trace_id, series, device, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+        FROM beats
+        GROUP BY trace_id, series, device
+        HAVING bool_and(is_issued)
+    ) AS b
+    SEMI JOIN _host_steps AS s
+        ON s.trace_id = b.trace_id AND s.start_ns <= b.first_ns AND s.end_ns > b.last_ns
+    ANTI JOIN _backward_launches AS r ON r.trace_id = b.trace_id
+),
 -- Kernel names that no beat within a pass has show the first and last beats of passes.
 strangers AS (
     SELECT DISTINCT trace_id, series, device, beat
@@ -329,11 +347,13 @@ strangers AS (
 SELECT
     j.trace_id, j.series, j.device, j.beat, j.last_beat, b.stream, b.start_ns, b.name,
     b.is_linear, b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
-    s.trace_id IS NOT NULL AS is_strange, j.is_break
+    s.trace_id IS NOT NULL AS is_strange, j.is_break, w.trace_id IS NOT NULL AS is_stepped
 FROM broken AS j
 JOIN beats AS b
     ON b.trace_id = j.trace_id AND b.series = j.series AND b.device = j.device
     AND b.beat = j.beat
 LEFT JOIN strangers AS s
     ON s.trace_id = j.trace_id AND s.series = j.series AND s.device = j.device
-    AND s.beat = j.beat;
+    AND s.beat = j.beat
+LEFT JOIN stepped AS w
+    ON w.trace_id = j.trace_id AND w.series = j.series AND w.device = j.device;

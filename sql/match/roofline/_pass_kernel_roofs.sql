@@ -25,6 +25,8 @@
 -- counted_flop_us  DOUBLE   time of the FLOP at the peak, µs
 -- counted_roof_us  DOUBLE   roof, µs
 -- has_flop         BOOLEAN  the FLOP of its operator are known
+-- is_helper        BOOLEAN  another kernel does its operator's work, of known FLOP: this one only
+--                           prepares it, or stores its result in another layout
 -- has_bytes        BOOLEAN  the bytes of its operator are known
 -- has_roof         BOOLEAN  the roof of its operator is known
 -- bound            VARCHAR  compute or memory
@@ -34,7 +36,10 @@ WITH shared AS (
         r.*, r.end_ns - r.start_ns AS dur_ns,
         -- The group's figures apply if no kernel has its own.
         r.group_flop IS NOT NULL
-        AND bool_and(r.flop IS NULL OR r.group_share IS NULL) OVER one_group AS is_group_known
+        AND bool_and(r.flop IS NULL OR r.group_share IS NULL) OVER one_group AS is_group_known,
+        r.group_share IS NULL AND r.flop IS NULL
+        AND bool_or(r.group_share IS NOT NULL AND coalesce(r.flop, r.group_flop) IS NOT NULL)
+            OVER one_group AS is_helper
     FROM _kernel_roofs AS r
     WHERE r.pass_id IS NOT NULL
     WINDOW one_group AS (PARTITION BY r.trace_id, r.device, r.group_id)
@@ -54,6 +59,7 @@ SELECT
     CASE WHEN NOT is_group_known THEN roof_us WHEN kernel_id = group_id THEN group_roof_us END
         AS counted_roof_us,
     flop IS NOT NULL OR (is_group_known AND group_share IS NOT NULL) AS has_flop,
+    is_helper,
     bytes IS NOT NULL
     OR (is_group_known AND group_share IS NOT NULL AND group_bytes IS NOT NULL) AS has_bytes,
     roof_us IS NOT NULL

@@ -60,7 +60,7 @@ WITH ordered AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id, kernel_id, start_ns, end_ns, dur_ns, state,
         counted_flop, flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us,
-        peak_gbps, has_flop, has_bytes, dtype, category,
+        peak_gbps, has_flop, is_helper, has_bytes, dtype, category,
         NOT coalesce(is_apart, FALSE) AS is_moving,
         max(end_ns) OVER (
             PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
@@ -102,7 +102,7 @@ passed AS (
         any_value(o.peak_gbps) AS peak_gbps,
         coalesce(sum(o.dur_ns) FILTER (o.has_flop AND o.dtype IS NOT NULL), 0) AS covered_ns,
         coalesce(sum(o.dur_ns) FILTER (
-            o.dtype IS NOT NULL OR coalesce(c.families, '') <> ''
+            o.dtype IS NOT NULL OR (coalesce(c.families, '') <> '' AND NOT o.is_helper)
         ), 0) AS multiplying_ns,
         coalesce(sum(o.dur_ns) FILTER (o.is_moving AND o.has_bytes), 0) AS moved_ns,
         coalesce(sum(o.dur_ns) FILTER (o.is_moving), 0) AS moving_ns

@@ -38,6 +38,8 @@ loss      | _cce_backward_kernel
 loss      | _indexed_neg_dot_forward_kernel
 loss      | _jsd_kernel
 loss      | _tv_distance_kernel
+reduce    | void at::native::(anonymous namespace)::weight_norm_fwd_last_dim_kernel<c10::BFloat16, float>(c10::BFloat16*, float*, c10::BFloat16 const*, c10::BFloat16 const*, int, int)
+reduce    | void at::native::(anonymous namespace)::weight_norm_bwd_first_dim_kernel<float, float>(float*, float*, float const*, float const*, float const*, float const*, int)
 gemm      | XXT_kernel
 gemm      | ba_plus_cAA_kernel
 loss      | void (anonymous namespace)::cunn_SoftMaxXEntropyForward<8, c10::BFloat16, float, float, (anonymous namespace)::SoftMaxXEntropyForwardEpilogue>(float*, float*, c10::BFloat16 const*, long*, long, float)

@@ -98,6 +98,11 @@ def test_a_config_may_use_any_of_the_names(known):
     assert told == (2, 96, 6, 6, 16, 384, False, True)
 
 
+def test_opt_has_its_own_word_for_the_width_of_its_mlp(known):
+    config = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 10, "ffn_dim": 192}
+    assert known(config | {"model_type": "opt"}, "intermediate_size", "gated_mlp") == (192, False)
+
+
 def test_gpt2_says_nothing_of_the_width_of_its_mlp(known):
     config = {"n_layer": 2, "n_embd": 96, "n_head": 6, "n_inner": None, "vocab_size": 10, "model_type": "gpt2"}
     told = known(config, "intermediate_size")
