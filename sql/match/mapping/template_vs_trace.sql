@@ -130,6 +130,7 @@ JOIN passes AS p
 JOIN pass_workloads AS w
     ON w.trace_id = s.trace_id AND w.device = s.device
     AND w.pass_id = s.pass_id AND w.new_tokens > 0
+SEMI JOIN _trace_models AS m ON m.trace_id = s.trace_id
 LEFT JOIN _pass_layers AS l
     ON l.trace_id = s.trace_id AND l.device = s.device
     AND l.pass_id = s.pass_id AND l.layer_id = s.layer_id

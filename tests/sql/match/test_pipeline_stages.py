@@ -55,3 +55,9 @@ def test_the_first_layers_of_a_later_stage_are_not_the_first_of_the_model(tmp_pa
     assert lake.sql(RUN).fetchall() == [(" ".join(sorted(set(kinds.split()))),)]
     # The config counts the layers of all stages.
     assert lake.sql(PASSES).fetchall() == [(3, 3, True)] * 3
+
+
+def test_a_trace_without_a_model_is_compared_with_none(real_lake):
+    lake = real_lake("kineto/hf_vit-nsfw_h100.json.gz")
+    assert lake.rows("SELECT min(new_tokens) > 0 FROM pass_workloads") == [(True,)]
+    assert lake.rows("FROM template_vs_trace") == []
