@@ -180,9 +180,11 @@ class SharedLake:
         given: dict[str, Files] = {}
         for files in wanted:
             for trace_id in (found[path] for path in files.paths if isinstance(found[path], str)):
-                # What has the content of another is the same trace, and can have no settings of its own.
                 other = given.setdefault(trace_id, files)
-                assert other.settings == files.settings, (other.paths, files.paths)
+                assert other.settings == files.settings, (
+                    f"{files.paths} has the content of {other.paths}, so it is the same trace and cannot have other "
+                    "settings: write it with apart()."
+                )
         set_at_once(self._lake, {trace_id: files.settings for trace_id, files in given.items()})
         return found
 
