@@ -150,7 +150,7 @@ class _Shown:
 
 def _waterfall(
     opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool, with_steps: bool,
-    of_medians: str | None,
+    of_medians: tuple[str, float | None] | None,
 ) -> None:  # fmt: skip
     """Print how sides differ, and how much of their work was matched."""
     from ..analysis.sides import compare as beside
@@ -162,12 +162,14 @@ def _waterfall(
         columns = "side, baseline, basis, before_matched_pct, after_matched_pct, doubts"
         for row in answer.sides.select(columns).fetchall():
             say(_matched(*row))
-    if of_medians not in (None, "unknown"):
-        [(of_means,)] = answer.sides.select("verdict").fetchall()
-        if (of_means if of_means in _JUDGED.values() else None) != _JUDGED.get(of_medians):
+    if of_medians and of_medians[0] != "unknown":
+        [(of_means, moved)] = answer.sides.select("verdict, change_pct").fetchall()
+        of_median, median_moved = of_medians
+        if (of_means if of_means in _JUDGED.values() else None) != _JUDGED.get(of_median):
+            long_steps = abs(median_moved or 0) < abs(moved or 0) / 2
             say(
-                f"step, median is of the median step ({of_medians}), the waterfall of the mean one ({of_means}): some "
-                "long steps move a mean, and hardly a median."
+                f"step, median is of the median step ({of_median}), the waterfall of the mean one ({of_means}): "
+                + ("some long steps move a mean, and hardly a median." if long_steps else "each has noise of its own.")
             )
     if shown.page:
         opened.write_page(answer, shown.page)
@@ -191,8 +193,14 @@ def _matched(side: str, baseline: str, basis: str, before: float, after: float, 
     )
 
 
-def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool) -> str | None:
-    """Print the measures of two traces, or their operations, families or gate; return the median step's verdict."""
+def _measures(
+    opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool
+) -> tuple[str, float | None] | None:
+    """Print the measures of two traces, or their operations, families or gate.
+
+    Returns:
+        Of the measures the verdict on the median step, and its change, %.
+    """
     from ..analysis.comparison import compare as of_two
 
     gate = shown.wanted == "--gate"
@@ -217,4 +225,5 @@ def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, a
             raise SystemExit(1)
     if shown.of_pair or not shown.is_screen:
         return None
-    return dict(answer.metrics.select("metric, verdict").fetchall()).get("step, median")
+    rows = answer.metrics.select("metric, verdict, change_pct").fetchall()
+    return next(((verdict, moved) for metric, verdict, moved in rows if metric == "step, median"), None)

@@ -10,6 +10,8 @@ import tracelake
 from tracelake.synthetic.steps import STEP, slower
 from tracelake.synthetic.steps import write_steps as write
 
+from ..launching import Trace
+
 ROOT = Path(__file__).resolve().parents[2]
 STEP_TIME = """
 [[budget]]
@@ -63,8 +65,20 @@ def test_where_the_median_step_is_the_same_and_the_mean_one_slower_a_sentence_sa
     rows = [line.split() for line in out.splitlines()]
     verdicts = [row[-1] for row in rows if row[:2] == ["step,", "median"] or row[1:2] == ["step"]]
     assert (code, verdicts) == (0, ["same", "slower"])
-    assert "step, median is of the median step (same), the waterfall of the mean one (slower)" in err
+    said = "step, median is of the median step (same), the waterfall of the mean one (slower): some long steps move"
+    assert said in err
     assert "median step" not in run("compare", "monday", "wednesday")[2]
+
+
+def test_where_all_steps_are_longer_the_sentence_speaks_of_no_long_steps(run, tmp_path):
+    for name, steps in (("three", (1000, 1003, 998)), ("longer", (1012, 1015, 1009))):
+        trace = Trace()
+        for nth, took in enumerate(steps):
+            start = 2000 * nth
+            trace.mark(f"ProfilerStep#{nth}", start, took).run(start + 3, took - 5, start + 1)
+        trace.write(tmp_path / f"{name}.json")
+    _, _, err = run("compare", tmp_path / "three.json", tmp_path / "longer.json")
+    assert "of the median step (noise), the waterfall of the mean one (slower): each has noise of its own." in err
 
 
 @pytest.mark.parametrize("words", [["trace=mon*", "wednesday"], ["monday", "run=mid*"], ["trace=mon*", "midweek"]])

@@ -4,9 +4,10 @@
 -- the transfer takes another time than either. XLA writes 0 bytes for a custom call that states no
 -- cost: they are unknown. Its bytes include those of memory on the chip (VMEM of a TPU).
 --
--- A product has the type of its operands: 8 bits if all operands with two dimensions have them, or
--- two that fit the result with one inner dimension (others are added or scale it), and the chip
--- multiplies them as such, else XLA widens them to BF16.
+-- A product has the type of its operands: 8 bits if all operands with two dimensions have them or 4
+-- (exponents alone, of scales, do not count), or two that fit the result with one inner dimension
+-- (others are added or scale it), and the chip multiplies them as such, else XLA widens them to
+-- BF16.
 --
 -- A copy within a device both reads and writes them; between host and device, device memory moves
 -- them once, as with a fill.
@@ -46,9 +47,11 @@ arrays AS (
     SELECT
         trace_id, instruction, place, dims, CAST(list_product(dims) AS HUGEINT) AS elements,
         dtypes.dtype, dtypes.bytes,
-        if(
-            dtypes.dtype IN ('int8', 'uint8', 'int4', 'uint4'), 'int8', dtypes.dtype
-        ) AS computed_dtype
+        CASE
+            WHEN dtypes.dtype IN ('int8', 'uint8', 'int4', 'uint4') THEN 'int8'
+            WHEN dtypes.dtype = 'fp4' THEN 'fp8'
+            ELSE dtypes.dtype
+        END AS computed_dtype
     FROM (
         SELECT
             trace_id, instruction, place, split_part(shape, '[', 1) AS token,
@@ -77,7 +80,7 @@ arrays AS (
         )
     )
     JOIN dtypes USING (token)
-    WHERE dtypes.dtype <> 'bool' AND len(dims) > 1
+    WHERE dtypes.dtype NOT IN ('bool', 'e8m0') AND len(dims) > 1
 ),
 factors AS (
     SELECT a.trace_id, a.instruction, min(a.computed_dtype) AS dtype

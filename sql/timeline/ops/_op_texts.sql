@@ -271,8 +271,7 @@ WITH described AS (
         named.path AS named_path,
         k.category AS kernel_category,
         names_its_work(h.is_wrapper, h.wrapped_names, t.name)
-        AND named.class = 'communication' AND coalesce(k.kind = 'communication', TRUE)
-            AS wraps_collective
+        AND coalesce(k.kind = 'communication', named.class = 'communication') AS wraps_collective
     FROM _xla_texts AS t
     JOIN _op_classes AS named ON named.name = t.name
     LEFT JOIN multislice_traces AS m ON m.trace_id = t.trace_id

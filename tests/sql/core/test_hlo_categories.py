@@ -128,6 +128,21 @@ def test_a_kernel_of_pallas_is_a_collective_by_its_name_unless_it_also_multiplie
 
 
 @in_one_lake
+def test_operations_and_kernels_agree_on_which_kernels_of_pallas_communicate(tmp_path):
+    categories = {
+        "send_recv_kernel.1": "communication", "ragged_all_to_all.2": "communication", "all-gather-kernel.3":
+        "communication", "collective-matmul-kernel.4": "mc2", "all-gather-gmm-kernel.5": "mc2", "gmm_reduce_scatter.6":
+        "mc2", "all_gather_ragged_dot.7": "mc2",
+    }  # fmt: skip
+    text = "; ".join(f'{name} {20 * nth}+10 {{"hlo_category": "custom-call"}}' for nth, name in enumerate(categories))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+    kinds = {"communication": "communication", "mc2": "compute"}
+    expected = sorted((name, category, kinds[category]) for name, category in categories.items())
+    assert lake.rows("SELECT name, category, kind FROM kernels ORDER BY name") == expected
+    assert lake.rows("SELECT name, category, class FROM ops ORDER BY name") == expected
+
+
+@in_one_lake
 def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
     kernels = (
         "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"

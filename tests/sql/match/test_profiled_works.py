@@ -55,6 +55,11 @@ PRODUCTS = {
     ("bf16[1,1024,1024]", "s8[1024,8192]", "s8[8192,1024]"): ("int8", 1836),
     ("f8e4m3fn[1,1024,8192]", "f32[1024,1024]", "f8e4m3fn[1024,8192]"): ("fp8", 918),
     ("bf16[1024,8192]", "s8[8192,1024]", "s8[4096,1024]"): ("bf16", 918),
+    # Weights of four bits are widened to the eight of the rows, and to the sixteen.
+    ("f8e4m3fn[1024,8192]", "f4e2m1fn[8192,1024]"): ("fp8", 918),
+    ("bf16[1024,8192]", "f4e2m1fn[8192,1024]", "f8e8m0fnu[256,1024]"): ("bf16", 918),
+    # Scales of blocks are exponents alone.
+    ("f8e4m3fn[8,128,8192]", "f8e4m3fn[8,8192,1024]", "f8e8m0fnu[8,128,256]", "f8e8m0fnu[8,256,1024]"): ("fp8", 918),
     # The wider factor decides: weights are widened.
     ("bf16[1024,8192]", "s8[8192,1024]"): ("bf16", 918),
     ("bf16[1024,8192]", "bf16[8192,1024]", "pred[1024,8192]"): ("bf16", 918),
