@@ -39,7 +39,7 @@ def test_gates_and_convolutions_of_delta_attention_are_one_mixer(tmp_path, delta
     assert layers_of(lake) == [layers] * 4
 
 
-@pytest.mark.parametrize("kinds", ["M-M-M*-M-M-M*-", "MM-M*-MM-M*-MM-M"])
+@pytest.mark.parametrize("kinds", ["M-M-M*-M-M-M*-M", "MM-M*-MM-M*-MM-M"])
 @in_one_lake
 def test_layers_with_one_norm_each_are_found_by_mixers_without_a_feed_forward(tmp_path, kinds):
     layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate(kinds)]
