@@ -33,6 +33,7 @@ WITH played AS (
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         k.category = 'linear_attention' AND contains(lower(k.name), 'conv') AS is_convolution,
+        k.category = 'linear_attention' AND contains(lower(k.name), 'gate') AS is_gate,
         starts_with(k.category, 'gemm') AS is_product,
         k.category IN ('moe', 'moe_gemm', 'mc2')
             OR (k.kind = 'communication' AND NOT contains(k.name, 'SendRecv')) AS parts_layers,
@@ -82,7 +83,7 @@ begun AS (
                     AND category = 'linear_attention' AND NOT is_convolution
                     THEN FALSE
                 WHEN
-                    category = 'linear_attention' AND lag(category) OVER alike = category
+                    is_convolution AND lag(is_gate) OVER alike
                     AND shows_outside AND outside = lag(outside) OVER alike
                     AND parted = lag(parted) OVER alike
                     THEN FALSE

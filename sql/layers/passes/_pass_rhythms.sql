@@ -2,8 +2,9 @@
 -- begin, by the kernels alone. The layers of a pass are the beats from one break to the next. All
 -- breaks must agree on one number, for each of the models that take turns. With at most one break,
 -- the length of a pass is known only if the capture shows its beginning and its end, by kernels
--- that no layer has or by a product that the last beat lacks, or by a step of the host, without a
--- backward pass, that launched all of it; or if two calls of the model have equally many beats.
+-- that no layer has or by a product that the last beat lacks; or if a step of the host, without a
+-- backward pass, launched all of a single pass; or if two calls of the model, or the two passes of
+-- such a step, have equally many beats.
 -- If a layer has two attentions, beats are counted in pairs.
 --
 -- stored: per trace
@@ -32,9 +33,7 @@ WITH turns AS (
     SELECT
         b.trace_id, coalesce(t.series, b.series) AS series, b.device, b.stream, b.start_ns, b.name,
         b.weight, b.is_linear, b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product,
-        b.is_strange,
-        -- Both ends of the model's work are known.
-        t.trace_id IS NOT NULL OR b.is_stepped AS is_bounded,
+        b.is_strange, b.is_stepped,
         t.trace_id IS NOT NULL AS takes_turns, b.beat - coalesce(t.beats_skipped, 0) AS beat,
         coalesce(t.beats, b.last_beat) AS last_beat,
         CASE
@@ -79,9 +78,10 @@ gathered AS (
         coalesce(bool_and(is_sure) FILTER (is_break), FALSE) AS are_sure,
         coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps,
         coalesce(bool_and(is_call) FILTER (is_break), FALSE) AS are_calls,
-        bool_or(is_bounded OR (beat = 0 AND is_strange)) AS has_beginning,
-        bool_or(is_bounded OR (beat = last_beat AND (is_strange OR lacks_product))) AS has_end,
-        NOT bool_or(is_bounded OR (beat = last_beat AND is_strange)) AS may_go_on,
+        bool_or(is_stepped) AS is_stepped,
+        bool_or(takes_turns OR (beat = 0 AND is_strange)) AS has_beginning,
+        bool_or(takes_turns OR (beat = last_beat AND (is_strange OR lacks_product))) AS has_end,
+        NOT bool_or(takes_turns OR is_stepped OR (beat = last_beat AND is_strange)) AS may_go_on,
         CASE
             WHEN
                 max(attentions) = 1 AND bool_or(is_linear AND has_feed_forward)
@@ -95,9 +95,9 @@ sized AS (
     SELECT
         *,
         CASE len(breaks)
-            WHEN 0 THEN CASE WHEN has_beginning AND has_end THEN beats END
+            WHEN 0 THEN CASE WHEN is_stepped OR (has_beginning AND has_end) THEN beats END
             WHEN 1 THEN CASE
-                WHEN has_beginning OR (are_calls AND 2 * breaks[1] = beats)
+                WHEN has_beginning OR ((are_calls OR is_stepped) AND 2 * breaks[1] = beats)
                     THEN breaks[1]
                 WHEN has_end AND 2 * breaks[1] <= beats THEN beats - breaks[1]
             END

@@ -39,7 +39,7 @@ def test_gates_and_convolutions_of_delta_attention_are_one_mixer(tmp_path, delta
     assert layers_of(lake) == [layers] * 4
 
 
-@pytest.mark.parametrize("kinds", ["M-M-M*-M-M-M*-", "MM-M*-MM-M*-MM-M"])
+@pytest.mark.parametrize("kinds", ["M-M-M*-M-M-M*-M", "MM-M*-MM-M*-MM-M"])
 @in_one_lake
 def test_layers_with_one_norm_each_are_found_by_mixers_without_a_feed_forward(tmp_path, kinds):
     layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate(kinds)]
@@ -84,3 +84,17 @@ def test_a_step_of_the_server_joins_no_tower_with_the_model_behind_it(tmp_path, 
         now += 80
     lake = yield trace.write(tmp_path / f"images {noted}.json")
     assert lake.rows("SELECT num_layers FROM passes ORDER BY start_ns") == [(n,) for n in (4, 4, 6, 4, 4, 4, 6, 4, 4)]
+
+
+@in_one_lake
+def test_mixers_without_a_feed_forward_are_layers_where_no_kernel_is_named_after_their_norms(tmp_path):
+    """As in Zamba, whose norms are elementwise operators in eager mode, and some feed-forwards have activations."""
+    norm = [
+        "pow_tensor_scalar_kernel_impl",
+        "reduce_kernel<512, 1, ReduceOp<float, MeanOps<float>>>",
+        "rsqrt_kernel_cuda",
+    ]
+    mixer = ["nvjet_in", "causal_conv1d_fwd_kernel", "nvjet_x", "nvjet_dt", "selective_scan_fwd_kernel", "nvjet_out"]
+    kinds = {"M": mixer, "*": [*PLAIN, *norm, *DENSE]}
+    lake = yield write(tmp_path / "eager.json", [[[*norm, *kinds[kind]] for kind in "MMM*MMM*MM"]] * 4)
+    assert lake.rows("SELECT num_layers, complete FROM passes") == [(10, True)] * 4

@@ -50,3 +50,14 @@ def test_two_passes_in_one_step_remain_two(tmp_path):
     models.trace.note("ProfilerStep#2", -5.0, models.now + 10.0)
     lake = yield models.write(tmp_path)
     assert lake.rows(PASSES) == [("flash_fwd_kernel", LAYERS, LAYERS, True)] * 2
+
+
+@in_one_lake
+def test_a_step_around_a_tower_and_its_shorter_model_shows_no_pass_of_as_many_layers_as_the_tower(tmp_path):
+    models = Models()
+    models.layers(LAYERS + 2)
+    models.run(NORM, "aten::native_layer_norm")
+    forward(models)
+    models.trace.note("execute_context_1(64)_generation_0(0)", -5.0, models.now + 10.0)
+    lake = yield models.write(tmp_path)
+    assert lake.rows("SELECT count(*) FROM passes WHERE NOT complete") == [(0,)]
