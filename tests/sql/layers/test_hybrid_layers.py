@@ -3,7 +3,7 @@
 import pytest
 
 from ...kernel_traces import Trace
-from ...lakes import apart, in_one_lake
+from ...lakes import in_one_lake
 from .test_layers_of_kinds import (
     ARG_MAX,
     DENSE,
@@ -43,8 +43,7 @@ def test_gates_and_convolutions_of_delta_attention_are_one_mixer(tmp_path, delta
 @in_one_lake
 def test_layers_with_one_norm_each_are_found_by_mixers_without_a_feed_forward(tmp_path, kinds):
     layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate(kinds)]
-    # Another test gives the number of layers of the same kernels.
-    lake = yield apart(write(tmp_path / f"{len(kinds)} layers.json", [layers] * 5), kinds)
+    lake = yield write(tmp_path / f"{len(kinds)} layers.json", [layers] * 5)
     assert layers_of(lake) == [layers] * 5
 
 
