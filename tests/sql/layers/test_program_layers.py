@@ -146,7 +146,8 @@ def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_t
     assert lake.rows("SELECT sum(kernel_count), sum(busy_us) FROM pass_coverage") == [(62, 332.0)]
     assert lake.rows("SELECT sum(kernel_count), sum(sum_us) FROM op_roofline") == [(62, 332.0)]
     facts = "SELECT count(*) FILTER (starts_with(name, 'while')), count(*) > 60 FROM fact_kernel"
-    assert lake.rows(f"{facts} JOIN dim_kernel_name USING (kernel_name_key)") == [(0, True)]
+    named = "JOIN dim_kernel_name USING (kernel_name_key) JOIN dim_trace USING (trace_key)"
+    assert lake.rows(f"{facts} {named} WHERE dim_trace.trace_id = '{lake.id}'") == [(0, True)]
     spans = "SELECT count(*), sum(dur_us) FROM timeline_spans WHERE lane IN ('compute', 'communication')"
     assert lake.rows(spans) == [(60, 324.0)]  # the layers, as drawn
 
