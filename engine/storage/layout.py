@@ -189,10 +189,8 @@ def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> 
             folder.mkdir(parents=True, exist_ok=True)
         mark(layout)
     except OSError as error:
-        raise InputError(
-            f"{root}: cannot be opened, or made a lake: {error.strerror or error}.\n"
-            "  Give another place with --lake or TRACELAKE_LAKE."
-        ) from error
+        elsewhere = "\n  Give another place with --lake or TRACELAKE_LAKE." if isinstance(root, Path) else ""
+        raise InputError(f"{root}: cannot be opened, or made a lake: {error.strerror or error}.{elsewhere}") from error
     return layout
 
 

@@ -115,24 +115,24 @@ CREATE VIEW _ascend_anchors AS
 WITH runs AS (
     SELECT
         *,
-        count(CASE WHEN is_break THEN 1 END) OVER lane AS run,
+        count(CASE WHEN is_break THEN 1 END) OVER lane AS run_number,
         count(CASE WHEN NOT is_same THEN 1 END) OVER lane AS layers_so_far
     FROM _ascend_stretches
     WINDOW lane AS (PARTITION BY trace_id, device ORDER BY stretch ROWS UNBOUNDED PRECEDING)
 ),
 sizes AS (
     SELECT
-        trace_id, device, run, max(layers_so_far) - min(layers_so_far) + 1 AS layers,
+        trace_id, device, run_number, max(layers_so_far) - min(layers_so_far) + 1 AS layers,
         min(layers_so_far) AS first_layer, bool_or(has_head) AS has_head,
         bool_or(is_strong) AS is_strong,
         count(*) OVER (PARTITION BY trace_id, device) AS run_count
     FROM runs
-    GROUP BY trace_id, device, run
+    GROUP BY trace_id, device, run_number
 ),
 votes AS (
     SELECT
         trace_id, device, layers, count(*) AS votes, any_value(run_count) AS run_count,
-        bool_or(run BETWEEN 1 AND run_count - 2) AS is_bounded
+        bool_or(run_number BETWEEN 1 AND run_count - 2) AS is_bounded
     FROM sizes
     GROUP BY trace_id, device, layers
 ),
@@ -169,9 +169,9 @@ measured AS (
     SELECT
         z.*, e.num_layers, e.is_agreed, e.given,
         z.layers = e.num_layers AS is_whole,
-        z.layers * 4 <= e.num_layers AND z.run > 0 AS is_short,
+        z.layers * 4 <= e.num_layers AND z.run_number > 0 AS is_short,
         -- Another run follows, so it ends at the end of a pass.
-        z.run = 0 AND NOT z.has_head AND z.run_count > 1 AS is_missed,
+        z.run_number = 0 AND NOT z.has_head AND z.run_count > 1 AS is_missed,
         z.layers > e.num_layers AND (
             e.given IS NOT NULL OR (e.is_agreed AND z.layers % e.num_layers = 0)
         ) AS is_split
@@ -183,7 +183,7 @@ led AS (
         *, count(CASE WHEN NOT is_short THEN 1 END) OVER lane AS leader,
         sum(CASE WHEN is_short THEN layers ELSE 0 END) OVER lane AS short_layers
     FROM measured
-    WINDOW lane AS (PARTITION BY trace_id, device ORDER BY run ROWS UNBOUNDED PRECEDING)
+    WINDOW lane AS (PARTITION BY trace_id, device ORDER BY run_number ROWS UNBOUNDED PRECEDING)
 ),
 families AS (
     SELECT
@@ -216,7 +216,7 @@ drafted AS (
 ),
 numbered AS (
     SELECT
-        r.trace_id, r.rank, r.device, r.kernel_id, r.seq, r.stretch, r.anchor_count, r.run,
+        r.trace_id, r.rank, r.device, r.kernel_id, r.seq, r.stretch, r.anchor_count, r.run_number,
         r.is_same, r.is_staged, d.is_draft, d.num_layers, d.drafts, d.is_agreed, d.given,
         d.is_missed, d.is_split, d.leader, d.is_strong,
         r.layers_so_far - d.first_layer + CASE
@@ -226,7 +226,8 @@ numbered AS (
             ELSE 0
         END AS place
     FROM runs AS r
-    JOIN drafted AS d ON d.trace_id = r.trace_id AND d.device = r.device AND d.run = r.run
+    JOIN drafted AS d
+        ON d.trace_id = r.trace_id AND d.device = r.device AND d.run_number = r.run_number
 ),
 split AS (
     SELECT
@@ -236,17 +237,18 @@ split AS (
 )
 SELECT
     trace_id, rank, device, kernel_id, seq, stretch, anchor_count,
-    dense_rank() OVER (PARTITION BY trace_id, device ORDER BY run, turn) - 1 AS run_id,
+    dense_rank() OVER (PARTITION BY trace_id, device ORDER BY run_number, turn) - 1 AS run_id,
     dense_rank() OVER (
         -- Draft runs belong to the pass of the run before them.
-        PARTITION BY trace_id, device ORDER BY CASE WHEN drafts > 0 THEN leader ELSE run END, turn
+        PARTITION BY trace_id, device
+        ORDER BY CASE WHEN drafts > 0 THEN leader ELSE run_number END, turn
     ) - 1 AS pass_id,
     CAST(layer_id AS BIGINT) AS layer_id, CAST(num_layers + drafts AS INTEGER) AS num_layers,
     is_agreed, NOT is_same AS begins_layer, is_staged,
     CASE
         WHEN is_split THEN 'anchor count'
         WHEN bool_or(is_strong) OVER (PARTITION BY trace_id, device) THEN 'signature break'
-        WHEN max(run) OVER (PARTITION BY trace_id, device) > 0 THEN 'idle gap'
+        WHEN max(run_number) OVER (PARTITION BY trace_id, device) > 0 THEN 'idle gap'
         ELSE 'anchor count'
     END AS pass_source
 FROM split;

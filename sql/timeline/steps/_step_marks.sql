@@ -42,15 +42,17 @@ counts AS (
 ),
 contested AS (
     SELECT trace_id, step_source, marks, priority
-    FROM counts
+    FROM (
+        SELECT
+            *,
+            bool_or(step_source = 'engine step') OVER (PARTITION BY trace_id) AS has_engine_steps
+        FROM counts
+    )
     JOIN step_sources USING (step_source)
     WHERE
         step_source <> 'step line' AND NOT in_rows
         -- The optimizer's steps are only compared with those of an engine.
-        AND (
-            step_source <> 'optimizer step'
-            OR trace_id IN (SELECT trace_id FROM counts WHERE step_source = 'engine step')
-        )
+        AND (step_source <> 'optimizer step' OR has_engine_steps)
     QUALIFY count(*) OVER (PARTITION BY trace_id) > 1
 ),
 reaches AS (
