@@ -102,13 +102,14 @@ class Nsys:
 
         pairs = pa.table({"pid": batch.column("globalPid"), "device": batch.column("deviceId")})
         used = [row for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist() if None not in row.values()]
-        starts_on_host = any(row["device"] == _ON_HOST for row in used)
-        for row in used:
-            if part.table in OPERATIONS and row["device"] != _ON_HOST:
-                pid = process_of(row["pid"])
-                self._places.add((pid, self._gpus.get((pid, row["device"]), row["device"])))
-                self._used.add(self._gpus_of.get((pid, row["device"]), row["device"]))
-        if self._gpus or starts_on_host:
+        # Last what starts on the host: its device may be known by the others.
+        for row in sorted(used, key=lambda row: row["device"]):
+            pid = process_of(row["pid"])
+            device = self._device_of(pid, row["device"])
+            if part.table in OPERATIONS and device is not None:
+                self._places.add((pid, device))
+                self._used.add(self._gpus_of.get((pid, row["device"]), device))
+        if self._gpus or any(row["device"] == _ON_HOST for row in used):
             devices = [
                 self._device_of(process_of(pid or 0), device)
                 for pid, device in zip(*(pairs.column(name).to_pylist() for name in ("pid", "device")), strict=True)
@@ -119,10 +120,14 @@ class Nsys:
 
     def _device_of(self, pid: int, device: int | None) -> int | None:
         """Return a process's device as the machine numbers it; for a graph that starts on the host, its only one."""
+        if device is None:
+            return None
         if device == _ON_HOST:
-            known = {other for owner, other in self._places if owner == pid}
+            used = {other for owner, other in self._places if owner == pid}
+            seen = {self._device_of(pid, other) for owner, other in self._gpus_of if owner == pid}
+            known = used or seen
             return known.pop() if len(known) == 1 else None
-        return device if device is None else self._gpus.get((pid, device), device)
+        return self._gpus.get((pid, device), device)
 
     def _devices_of_processes(self) -> dict[tuple[int, int], int]:
         """Return the GPU of each process's device; CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER decide about it."""

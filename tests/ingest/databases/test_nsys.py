@@ -126,10 +126,17 @@ def test_the_parts_of_the_time_are_those_that_were_written(made):
     assert made.rows("SELECT DISTINCT category FROM kernels WHERE name = 'CUDA graph 12'") == [("graph",)]
 
 
-def test_a_graph_that_starts_on_the_host_is_on_the_device_of_its_process(tmp_path, made):
+@pytest.mark.parametrize("alone", [False, True], ids=["beside kernels", "alone"])
+def test_a_graph_that_starts_on_the_host_is_on_the_device_of_its_process(tmp_path, made, alone):
     """CUPTI writes INT_MAX for the device and the context of a graph whose first node is a function of the host."""
     path = write_nsys(tmp_path / "on_host.sqlite")
     with sqlite3.connect(path) as connection:
+        if alone:
+            of_processes = "deviceId AS gpuId, deviceId AS cudaId, (globalPid >> 24) % 0x1000000 AS pid"
+            graphs = f"SELECT DISTINCT {of_processes} FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+            connection.execute(f"CREATE TABLE TARGET_INFO_CUDA_DEVICE AS {graphs}")
+            for table in ("KERNEL", "MEMCPY", "MEMSET"):
+                connection.execute(f"DELETE FROM CUPTI_ACTIVITY_KIND_{table}")
         connection.execute("UPDATE CUPTI_ACTIVITY_KIND_GRAPH_TRACE SET deviceId = 2147483647, contextId = 2147483647")
     connection.close()
     lake = Lake(tmp_path / "lake")
